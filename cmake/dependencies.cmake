@@ -1,0 +1,36 @@
+# What Cordon is built from (docs/dependencies.md gives the reason for each), and the flags that every room shares.
+find_package(PkgConfig REQUIRED)
+find_package(fmt REQUIRED)
+find_package(nlohmann_json REQUIRED)
+find_package(CLI11 REQUIRED)
+if(CORDON_STATIC)
+  set(OPENSSL_USE_STATIC_LIBS ON)
+  set(PKG_CONFIG_ARGN --static)
+endif()
+find_package(OpenSSL REQUIRED)
+
+# A static library where one is wanted, taken by its full path: pkg-config would name the shared one.
+function(cordon_pkg name module archive)
+  pkg_check_modules(${name} REQUIRED IMPORTED_TARGET GLOBAL ${module})
+  if(CORDON_STATIC)
+    find_library(${name}_ARCHIVE ${archive} REQUIRED)
+    set_target_properties(PkgConfig::${name} PROPERTIES INTERFACE_LINK_LIBRARIES "${${name}_ARCHIVE}" INTERFACE_LINK_OPTIONS "")
+  endif()
+endfunction()
+cordon_pkg(yaml yaml-0.1 libyaml.a)
+cordon_pkg(seccomp libseccomp libseccomp.a)
+cordon_pkg(acl libacl libacl.a)
+if(CORDON_STATIC)
+  find_library(ATTR_ARCHIVE libattr.a REQUIRED)
+  target_link_libraries(PkgConfig::acl INTERFACE "${ATTR_ARCHIVE}")
+endif()
+
+if(BUILD_TESTING)
+  find_package(GTest REQUIRED)
+  include(GoogleTest)
+endif()
+
+add_library(cordon_options INTERFACE)
+target_compile_options(cordon_options INTERFACE
+  -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wsign-conversion -Wswitch-enum -Wnon-virtual-dtor -Wold-style-cast
+  -Wunused-result -Wno-missing-field-initializers $<$<BOOL:${CORDON_WERROR}>:-Werror>)

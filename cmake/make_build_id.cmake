@@ -1,0 +1,11 @@
+# Called by build_id.cmake with INPUTS, VERSION and OUT.
+set(all "")
+foreach(input IN LISTS INPUTS)
+  file(SHA256 "${input}" digest)
+  string(APPEND all "${digest}\n")
+endforeach()
+string(SHA256 id "${all}")
+string(SUBSTRING "${id}" 0 32 id)
+file(WRITE "${OUT}.new" "#pragma once\n#define CORDON_BUILD_ID \"${id}\"\n#define CORDON_VERSION \"${VERSION}\"\n")
+execute_process(COMMAND ${CMAKE_COMMAND} -E copy_if_different "${OUT}.new" "${OUT}")
+file(TOUCH "${OUT}")

@@ -1,0 +1,54 @@
+#include "base/abs_path.h"
+
+#include "base/text.h"
+
+namespace cordon::base {
+namespace {
+
+std::string normalise(std::string_view text) {
+  std::vector<std::string_view> kept;
+  for (std::string_view part : split(text, '/')) {
+    if (part.empty() || part == ".") continue;
+    if (part == "..") {
+      if (!kept.empty()) kept.pop_back();
+      continue;
+    }
+    kept.push_back(part);
+  }
+  std::string out;
+  for (std::string_view part : kept) out.append("/").append(part);
+  return out.empty() ? "/" : out;
+}
+
+}  // namespace
+
+std::optional<AbsPath> AbsPath::parse(std::string_view text) {
+  if (text.empty() || text.front() != '/' || text.find('\0') != std::string_view::npos) return std::nullopt;
+  return AbsPath(normalise(text));
+}
+
+std::optional<AbsPath> AbsPath::join(std::string_view relative) const {
+  if (relative.empty()) return std::nullopt;
+  if (relative.front() == '/') return parse(relative);
+  return parse(text_ + "/" + std::string(relative));
+}
+
+AbsPath AbsPath::parent() const {
+  const std::size_t slash = text_.rfind('/');
+  return slash == 0 ? AbsPath() : AbsPath(text_.substr(0, slash));
+}
+
+std::string_view AbsPath::name() const { return std::string_view(text_).substr(text_.rfind('/') + 1); }
+
+std::vector<std::string_view> AbsPath::components() const {
+  if (is_root()) return {};
+  return split(std::string_view(text_).substr(1), '/');
+}
+
+bool AbsPath::is_within(const AbsPath& ancestor) const {
+  if (ancestor.is_root() || text_ == ancestor.text_) return true;
+  return text_.size() > ancestor.text_.size() && text_.starts_with(ancestor.text_) &&
+         text_[ancestor.text_.size()] == '/';
+}
+
+}  // namespace cordon::base

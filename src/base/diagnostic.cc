@@ -1,0 +1,67 @@
+#include "base/diagnostic.h"
+
+#include <algorithm>
+
+#include "base/text.h"
+
+namespace cordon::base {
+namespace {
+
+constexpr std::size_t kExcerptColumns = 120;
+constexpr std::size_t kContextBeforeCaret = 60;
+
+std::string_view line_of(std::string_view source, std::uint32_t line) {
+  for (std::uint32_t current = 1; current < line; ++current) {
+    const std::size_t newline = source.find('\n');
+    if (newline == std::string_view::npos) return {};
+    source.remove_prefix(newline + 1);
+  }
+  return source.substr(0, source.find('\n'));
+}
+
+/// The escaped source line with a caret line under it; columns are counted on the escaped text, so the caret stands
+/// true.
+std::string excerpt(const Span& at, std::string_view source) {
+  std::string_view line = line_of(source, at.line);
+  std::size_t column = std::min<std::size_t>(at.column > 0 ? at.column - 1 : 0, line.size());
+  if (column > kContextBeforeCaret) {
+    line.remove_prefix(column - kContextBeforeCaret);
+    column = kContextBeforeCaret;
+  }
+  line = line.substr(0, kExcerptColumns);
+  const std::string number = std::to_string(at.line);
+  const std::size_t marked = std::clamp<std::size_t>(at.length, 1, std::max<std::size_t>(line.size() - column, 1));
+  const std::size_t indent = escape(line.substr(0, column)).size();
+  const std::size_t carets = std::max<std::size_t>(escape(line.substr(column, marked)).size(), 1);
+  return "  " + number + " | " + escape(line) + "\n  " + std::string(number.size(), ' ') + " | " +
+         std::string(indent, ' ') + std::string(carets, '^') + "\n";
+}
+
+}  // namespace
+
+std::string render(const Diagnostic& diagnostic, std::string_view source) {
+  std::string out;
+  if (!diagnostic.at.file.empty()) {
+    out += shown(diagnostic.at.file);
+    if (diagnostic.at.line > 0)
+      out += ":" + std::to_string(diagnostic.at.line) + ":" + std::to_string(diagnostic.at.column);
+    out += ": ";
+  }
+  switch (diagnostic.severity) {
+    case Severity::kError:
+      out += "error: ";
+      break;
+    case Severity::kWarning:
+      out += "warning: ";
+      break;
+    case Severity::kNote:
+      out += "note: ";
+      break;
+  }
+  out += diagnostic.message + "\n";
+  if (diagnostic.at.line > 0 && !source.empty()) out += excerpt(diagnostic.at, source);
+  if (!diagnostic.hint.empty()) out += "  hint: " + wrap(diagnostic.hint, 100, 8) + "\n";
+  return out;
+}
+
+}  // namespace cordon::base

@@ -1,0 +1,175 @@
+// HostFacts: what the planner may know of this host, as a plain value. Filled by host/, cached by it, comparable,
+// printable.
+//
+// Facts are only ever wrong towards refusal or re-planning: enforcement compares identities again and verifies itself.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace cordon::plan {
+
+/// What makes a file the same file: device, inode, type and birth time. A descriptor is kept on it (host::Pins) from
+/// the moment this was read until it is mounted, so that the inode number cannot be given to another file meanwhile.
+struct FileId {
+  std::uint64_t device = 0;  ///< as stat's st_dev, encoded by makedev
+  std::uint64_t inode = 0;
+  std::uint32_t type = 0;       ///< S_IFMT bits
+  bool has_birth_time = false;  ///< not every file system has one
+  std::int64_t birth_ns = 0;    ///< nanoseconds since the epoch
+  friend bool operator==(const FileId&, const FileId&) = default;
+};
+
+/// Each thing that a kernel or a host's configuration may lack. The names are the JSON and text names, kebab-case.
+enum class Feature : std::uint8_t {
+  kUserNamespace,
+  kMountNamespace,
+  kPidNamespace,
+  kNetNamespace,
+  kIpcNamespace,
+  kUtsNamespace,
+  kCgroupNamespace,
+  kProcMount,
+  kTmpfsMount,
+  kDevptsMount,
+  kOverlayMount,
+  kMountApi,
+  kOpenat2,
+  kPidfd,
+  kCloseRange,
+  kLandlock,
+  kSeccompFilter,
+  kUserNotification,
+  kNotificationKillable,
+  kNotificationSyncWakeup,
+  kMemfdExec,
+  kIpv6,
+  kCount
+};
+std::string_view feature_name(Feature feature);
+
+enum class Availability : std::uint8_t { kUnknown, kYes, kNo };
+
+struct FeatureFact {
+  Availability state = Availability::kUnknown;  ///< kUnknown: nobody asked yet; the planner assumes it is there
+  int code = 0;                                 ///< errno of the real attempt, for kNo
+  std::string operation;                        ///< what was tried: "clone(CLONE_NEWUSER)"
+  std::string cause;                            ///< the likely reason, in words
+  std::string mend;                             ///< the exact command or setting that mends it, if any
+  friend bool operator==(const FeatureFact&, const FeatureFact&) = default;
+};
+
+struct LinkHop {
+  std::string at;      ///< where the link stands (its directory is already resolved)
+  std::string target;  ///< its text
+  std::uint32_t owner = 0;
+  bool in_shared_directory = false;  ///< its directory is writable by others than owner and root
+  friend bool operator==(const LinkHop&, const LinkHop&) = default;
+};
+
+enum class PathState : std::uint8_t {
+  kPresent,
+  kAbsent,        ///< ENOENT; `real` is where it would be, `first_absent` the first missing component's path
+  kLoop,          ///< ELOOP or more than 40 links
+  kDenied,        ///< EACCES on the way: cannot be checked
+  kNotDirectory,  ///< ENOTDIR on the way
+  kTooLong,       ///< ENAMETOOLONG
+  kFailed,        ///< anything else, or no answer within the time allowed (dead network mount); `code` says
+};
+
+/// One path, resolved once, component by component, by descriptor.
+struct PathFact {
+  std::string asked;  ///< absolute, lexically normal
+  PathState state = PathState::kAbsent;
+  int code = 0;
+  std::string real;                          ///< no link left in it (kPresent, kAbsent)
+  std::string first_absent;                  ///< kAbsent only
+  FileId id;                                 ///< of `real`, or for kAbsent of the deepest directory that exists
+  std::uint32_t uid = 0, gid = 0, mode = 0;  ///< mode: permission bits; as `id`
+  std::uint64_t links = 0;                   ///< st_nlink
+  std::vector<LinkHop> hops;                 ///< every symbolic link crossed, in order
+  std::string planted_by;   ///< not empty: somebody else could have planted what was followed; says who and where
+  bool on_proc = false;     ///< lies on a procfs
+  bool writable = false;    ///< the caller may write there (access(2) with the caller's ids)
+  bool executable = false;  ///< the caller may execute or search it
+  bool noexec = false;      ///< its mount is noexec
+  bool read_only = false;   ///< its mount is read-only
+  std::string filesystem;   ///< "ext4", "overlay", "nfs", …
+  friend bool operator==(const PathFact&, const PathFact&) = default;
+};
+
+enum class ProgramFormat : std::uint8_t { kElf, kScript, kUnknown, kEmpty };
+
+/// One hop of a program: a file, what the kernel would make of it, and for `#!` the line.
+struct ProgramHop {
+  PathFact file;
+  ProgramFormat format = ProgramFormat::kUnknown;
+  std::string shebang_interpreter;  ///< kScript: the path after #!
+  std::string shebang_argument;     ///< kScript: the rest of the line, as the kernel passes it (one argument)
+  std::string elf_interpreter;      ///< kElf: PT_INTERP, if any
+  bool elf_foreign = false;         ///< kElf for another architecture
+  friend bool operator==(const ProgramHop&, const ProgramHop&) = default;
+};
+
+/// Where a program that was asked for leads: the file itself, then each interpreter, until an ELF file or an end.
+/// `#!/usr/bin/env NAME` (with -S and assignments-free forms) is followed through the asked PATH.
+struct ProgramFact {
+  std::string asked;  ///< a path, or a bare name looked up on `search_path`
+  bool found = false;
+  std::vector<ProgramHop> hops;          ///< [0] is the program itself
+  std::vector<std::string> passed_over;  ///< PATH candidates that exist but are not executable
+  friend bool operator==(const ProgramFact&, const ProgramFact&) = default;
+};
+
+struct Account {
+  std::string name;
+  std::uint32_t uid = 0, gid = 0;
+  std::vector<std::uint32_t> groups;  ///< supplementary
+  std::string home, shell;
+  friend bool operator==(const Account&, const Account&) = default;
+};
+
+struct HostFacts {
+  std::string kernel_release;  ///< "6.18.44"
+  std::string machine;         ///< "x86_64", "aarch64"
+  std::string boot_id;
+  std::array<FeatureFact, static_cast<std::size_t>(Feature::kCount)> features;
+  int landlock_abi = 0;  ///< 0: none or not asked; see features
+  int landlock_errata = 0;
+
+  std::uint32_t uid = 0, gid = 0;  ///< of the caller
+  std::vector<std::uint32_t> groups;
+  std::optional<std::uint32_t> sudo_uid;
+  std::string home;  ///< $HOME if absolute, else the passwd home
+  std::string working_directory;
+  std::string search_path;                         ///< the caller's PATH
+  std::map<std::string, std::string> environment;  ///< only names the policy lists; values are secrets
+  std::vector<Account> accounts;                   ///< of the caller, of owners the planner asked about
+
+  std::map<std::string, PathFact> paths;        ///< by `asked`
+  std::map<std::string, ProgramFact> programs;  ///< by `asked`
+  std::map<std::string, std::vector<PathFact>>
+      children;  ///< entries of directories that the planner asked to be listed
+
+  [[nodiscard]] const FeatureFact& feature(Feature which) const { return features[static_cast<std::size_t>(which)]; }
+  [[nodiscard]] FeatureFact& feature(Feature which) { return features[static_cast<std::size_t>(which)]; }
+  friend bool operator==(const HostFacts&, const HostFacts&) = default;
+};
+
+/// What the planner wants answered before it plans; plain data, answered by host::answer().
+struct Questions {
+  std::vector<std::string> paths;        ///< absolute
+  std::vector<std::string> programs;     ///< a path, or a bare name
+  std::vector<std::string> directories;  ///< list these (one level)
+  std::vector<std::string> environment;  ///< names
+  std::vector<std::uint32_t> accounts;   ///< uids
+  std::string working_directory;         ///< for the policy's relative programs
+  friend bool operator==(const Questions&, const Questions&) = default;
+};
+
+}  // namespace cordon::plan

@@ -1,0 +1,60 @@
+// Outcome: what became of the plan's steps and of the target. Filled by enforce/supervise, read by report/.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/error.h"
+#include "plan/plan.h"
+
+namespace cordon::plan {
+
+/// A mechanism that the child tried to break after lock-down and before execve, and could not.
+struct Verification {
+  std::string check;  ///< kebab-case: "root-read-only", "no-capabilities", "exec-closed"
+  Layer layer = Layer::kFilesystem;
+  base::StepId step;
+  bool held = false;
+  int code = 0;  ///< errno seen where it did not hold as expected
+  friend bool operator==(const Verification&, const Verification&) = default;
+};
+
+struct ExecAttempt {
+  std::string path;  ///< as read from the target once, for the record only; may be "" (unreadable)
+  std::uint32_t pid = 0;
+  std::uint32_t count = 1;
+  friend bool operator==(const ExecAttempt&, const ExecAttempt&) = default;
+};
+
+enum class EndedBy : std::uint8_t {
+  kTarget,   ///< exited or died by a signal of its own
+  kTimeout,  ///< limits.timeout
+  kSignal,   ///< Cordon was asked to end
+  kLapse,    ///< a promise lapsed while it ran
+};
+
+struct Lapse {
+  Layer layer = Layer::kFilesystem;
+  std::string what;
+  friend bool operator==(const Lapse&, const Lapse&) = default;
+};
+
+/// One run, as seen by the supervisor.
+struct Outcome {
+  std::optional<base::Error> setup_error;  ///< a step failed: the target never ran. `step` says which
+  bool executed = false;                   ///< execve succeeded
+  std::vector<Verification> verifications;
+  EndedBy ended_by = EndedBy::kTarget;
+  int exit_code = 0;  ///< of the target, if it exited
+  int signal = 0;     ///< that killed it, or 0
+  bool core_dumped = false;
+  std::vector<ExecAttempt> exec_attempts;  ///< refused ones, deduplicated, bounded
+  std::uint64_t exec_attempts_total = 0;
+  std::vector<Lapse> lapses;
+  std::uint64_t wall_ms = 0;
+  friend bool operator==(const Outcome&, const Outcome&) = default;
+};
+
+}  // namespace cordon::plan

@@ -1,0 +1,251 @@
+// Plan: what will be done, step by step; the narrow waist. The planner makes it, `inspect` prints it, the launcher
+// carries it out and sees nothing else: no policy, no YAML, no options.
+//
+// Steps are carried out in order. A step's place (from 1) is its StepId: the policy line that asked for it, a failure
+// in the child and a report line all name it. Paths in steps are absolute and hold no symbolic link on the side that
+// they name: `source` on the host, `target` inside the new root.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "base/diagnostic.h"
+#include "base/error.h"
+#include "plan/host_facts.h"
+
+namespace cordon::plan {
+
+enum class Engine : std::uint8_t { kNamespace, kLandlock };
+
+/// A part of the sandbox that doctor, refusals and reports speak of.
+enum class Layer : std::uint8_t {
+  kFilesystem,
+  kProcesses,
+  kNetwork,
+  kExec,
+  kSystemCalls,
+  kLandlock,
+  kLimits,
+  kPrivileges
+};
+enum class Tier : std::uint8_t { kCore, kHardening };
+enum class LayerState : std::uint8_t { kNotRequested, kEnforced, kDegraded, kUnavailable };
+std::string_view layer_name(Layer layer);
+std::string_view layer_state_name(LayerState state);
+Tier tier_of(Layer layer);
+
+struct MountAttributes {
+  bool read_only = false;
+  bool noexec = false;
+  bool nosuid = true;
+  bool nodev = true;
+  friend bool operator==(const MountAttributes&, const MountAttributes&) = default;
+};
+
+struct IdRange {
+  std::uint32_t inside = 0, outside = 0, count = 1;
+  friend bool operator==(const IdRange&, const IdRange&) = default;
+};
+
+namespace step {
+
+/// New user, mount, pid, ipc, uts, cgroup and net namespaces, with these maps. Init (pid 1) is born here.
+struct EnterNamespaces {
+  std::uint64_t flags = 0;  ///< CLONE_NEW*
+  std::vector<IdRange> uids, gids;
+  bool deny_setgroups = true;         ///< must be true where the caller is not privileged (user_namespaces(7))
+  std::vector<std::uint32_t> groups;  ///< supplementary groups set before the map; only where the caller is root
+  bool set_groups = false;
+  friend bool operator==(const EnterNamespaces&, const EnterNamespaces&) = default;
+};
+
+/// The private root: a tmpfs, sealed read-only by EnterRoot.
+struct BuildRoot {
+  std::uint64_t size_bytes = 0;
+  friend bool operator==(const BuildRoot&, const BuildRoot&) = default;
+};
+
+/// A directory of the private root (parents are made on the way, 0755).
+struct MakeDirectory {
+  std::string target;
+  std::uint32_t mode = 0755;
+  friend bool operator==(const MakeDirectory&, const MakeDirectory&) = default;
+};
+
+struct MakeSymlink {
+  std::string target;  ///< where the link stands
+  std::string text;
+  friend bool operator==(const MakeSymlink&, const MakeSymlink&) = default;
+};
+
+/// A synthesised file of the private root: passwd, group, hosts, …
+struct MakeFile {
+  std::string target;
+  std::string content;
+  std::uint32_t mode = 0444;
+  friend bool operator==(const MakeFile&, const MakeFile&) = default;
+};
+
+/// A host path made visible. The launcher opens `source` anew, following nothing, compares with `id` on that very
+/// descriptor, and mounts that descriptor. Directories are bound with what is mounted below them.
+struct Bind {
+  std::string source;
+  FileId id;
+  std::string target;
+  MountAttributes attributes;
+  /// Not empty: `source` did not exist; `id` is then the deepest existing directory's, and these components are made
+  /// below it (0700, never through a link) before the mount. They persist: a write grant asked for them.
+  std::vector<std::string> create;
+  std::optional<std::uint32_t> create_owner_uid, create_owner_gid;
+  friend bool operator==(const Bind&, const Bind&) = default;
+};
+
+/// A private proc of the new pid namespace; everything in it that is not a process is masked or read-only.
+struct MountProc {
+  std::string target = "/proc";
+  friend bool operator==(const MountProc&, const MountProc&) = default;
+};
+
+/// A minimal /dev: null zero full random urandom tty, pts with its own ptmx, shm, fd stdin stdout stderr.
+struct MountDev {
+  std::string target = "/dev";
+  std::uint64_t shm_bytes = 0;
+  friend bool operator==(const MountDev&, const MountDev&) = default;
+};
+
+struct MountTmpfs {
+  std::string target;
+  std::uint64_t size_bytes = 0;
+  std::uint32_t mode = 01777;
+  MountAttributes attributes;
+  friend bool operator==(const MountTmpfs&, const MountTmpfs&) = default;
+};
+
+/// Hides what stands at `target` behind an empty, unreadable-for-nothing object of the same kind.
+struct Mask {
+  std::string target;
+  bool directory = true;
+  friend bool operator==(const Mask&, const Mask&) = default;
+};
+
+/// Binds a directory (or file) of the new root onto itself: pins it against rename and exchange, and with read_only
+/// keeps what is below it from being written.
+struct Pin {
+  std::string target;
+  bool read_only = false;
+  friend bool operator==(const Pin&, const Pin&) = default;
+};
+
+/// pivot_root into the private root, detach the host, seal the root read-only.
+struct EnterRoot {
+  friend bool operator==(const EnterRoot&, const EnterRoot&) = default;
+};
+
+/// lo up in the empty network namespace, for the target's own servers.
+struct Loopback {
+  friend bool operator==(const Loopback&, const Loopback&) = default;
+};
+
+/// The target's resource limits that need no cgroup (setrlimit(2)); lowered only.
+struct ResourceLimit {
+  std::uint32_t resource = 0;  ///< RLIMIT_*
+  std::uint64_t soft = 0, hard = 0;
+  friend bool operator==(const ResourceLimit&, const ResourceLimit&) = default;
+};
+
+/// The target's ids, for a run as root on somebody else's workspace.
+struct RunAs {
+  std::uint32_t uid = 0, gid = 0;
+  friend bool operator==(const RunAs&, const RunAs&) = default;
+};
+
+/// No capability in any set, empty bounding set, securebits locked, no_new_privs.
+struct DropPrivileges {
+  friend bool operator==(const DropPrivileges&, const DropPrivileges&) = default;
+};
+
+struct LandlockRule {
+  std::string target;  ///< path inside the new root
+  std::uint64_t access = 0;
+  friend bool operator==(const LandlockRule&, const LandlockRule&) = default;
+};
+
+/// The file system policy once more, by another mechanism.
+struct Landlock {
+  std::uint64_t handled_access = 0;
+  std::uint64_t scoped = 0;  ///< ABI ≥ 6
+  int abi = 0;
+  std::vector<LandlockRule> rules;
+  friend bool operator==(const Landlock&, const Landlock&) = default;
+};
+
+/// A compiled seccomp program (struct sock_filter[], native byte order).
+struct Filter {
+  std::string name;  ///< "exec", "system-calls"
+  std::vector<std::uint8_t> program;
+  bool notify = false;      ///< has USER_NOTIF: a listener goes to the supervisor
+  std::uint32_t flags = 0;  ///< SECCOMP_FILTER_FLAG_*
+  friend bool operator==(const Filter&, const Filter&) = default;
+};
+
+/// The end of set-up: working directory, environment, execve.
+struct Execute {
+  std::string path;
+  std::vector<std::string> argv;
+  std::vector<std::string> environment;  ///< "NAME=VALUE"; values are secrets, never printed
+  std::string working_directory;
+  friend bool operator==(const Execute&, const Execute&) = default;
+};
+
+using Any = std::variant<EnterNamespaces, BuildRoot, MakeDirectory, MakeSymlink, MakeFile, Bind, MountProc, MountDev,
+                         MountTmpfs, Mask, Pin, EnterRoot, Loopback, ResourceLimit, RunAs, DropPrivileges, Landlock,
+                         Filter, Execute>;
+
+}  // namespace step
+
+struct Step {
+  step::Any act;
+  Layer layer = Layer::kFilesystem;
+  std::string reason;  ///< "read: ~/data" or "base" – the policy line or the built-in that asked for it
+  base::Span at;       ///< the policy line, if one asked
+  friend bool operator==(const Step&, const Step&) = default;
+};
+
+/// A promise that this host holds only in part or not at all, accepted by posture. The Report repeats it.
+struct Degradation {
+  Layer layer = Layer::kFilesystem;
+  LayerState state = LayerState::kDegraded;
+  std::string what;  ///< what is not held, one sentence
+  std::string mend;
+  friend bool operator==(const Degradation&, const Degradation&) = default;
+};
+
+/// Something worth saying that refuses nothing ("env HOME is listed but not set").
+struct Note {
+  std::string code;  ///< kebab-case
+  std::string text;
+  base::Span at;
+  friend bool operator==(const Note&, const Note&) = default;
+};
+
+struct Plan {
+  Engine engine = Engine::kNamespace;
+  std::vector<Step> steps;
+  std::uint64_t timeout_ms = 0;  ///< 0: none
+  bool exec_closed = false;      ///< a notify filter answers every execve but the launcher's with EPERM
+  std::vector<Layer> requested;  ///< layers that this run promises
+  std::vector<Degradation> degradations;
+  std::vector<Note> notes;
+
+  [[nodiscard]] const Step& at(base::StepId id) const { return steps.at(id.value - 1U); }
+  friend bool operator==(const Plan&, const Plan&) = default;
+};
+
+/// The kebab-case name of a step's kind: "bind", "mount-proc".
+std::string_view step_name(const step::Any& act);
+
+}  // namespace cordon::plan

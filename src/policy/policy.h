@@ -1,0 +1,125 @@
+// Policy: what a run is allowed, as a plain value. Both doors (a manifest, a command under a profile) end in one of
+// these; the planner takes nothing else from them.
+//
+// Every entry keeps where it comes from (Origin), so that a refusal, `inspect` and a report line can point at it. A
+// Policy touches no disk and knows no errno. "As written" and "resolved" are two states of one value: policy/manifest
+// parses the former, resolve() fills `path` of every grant and makes the latter.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/diagnostic.h"
+
+namespace cordon::policy {
+
+/// Where an entry stands: a span in a file, a flag ("--env"), or a built-in default.
+struct Origin {
+  base::Span span;     ///< file, line and column for what stands in a file
+  std::string source;  ///< the flag or the built-in's name where there is no file
+  friend bool operator==(const Origin&, const Origin&) = default;
+};
+
+struct Text {
+  std::string value;
+  Origin at;
+  [[nodiscard]] bool empty() const { return value.empty(); }
+  friend bool operator==(const Text&, const Text&) = default;
+};
+
+/// A path that the policy names. `written` is what the fingerprint covers; `path` is absolute and lexically normal, and
+/// empty until resolved.
+struct PathGrant {
+  std::string written;
+  std::string path;
+  Origin at;
+  [[nodiscard]] bool empty() const { return written.empty(); }
+  friend bool operator==(const PathGrant&, const PathGrant&) = default;
+};
+
+struct EnvGrant {
+  std::string name;
+  std::optional<std::string> supplied;  ///< by --env NAME=VALUE; a secret, never printed
+  Origin at;
+  friend bool operator==(const EnvGrant&, const EnvGrant&) = default;
+};
+
+struct NetworkRule {
+  std::string host;    ///< exact name, ".suffix", "*", IP literal or CIDR, as written
+  std::string port;    ///< "443", "8000-8010" or "*"
+  std::string reason;  ///< optional prose
+  Origin at;
+  friend bool operator==(const NetworkRule&, const NetworkRule&) = default;
+};
+
+enum class ExecMode { kNone, kNoneStrict, kAll, kList };
+
+struct Exec {
+  ExecMode mode = ExecMode::kNone;
+  std::vector<PathGrant> programs;  ///< for kList: path or bare name
+  Origin at;
+  friend bool operator==(const Exec&, const Exec&) = default;
+};
+
+struct Limits {
+  std::string memory;  ///< as written: integer with optional K, M, G (1024-based)
+  std::string cpu;     ///< as written: "150%"
+  std::optional<std::int64_t> pids;
+  std::string timeout;           ///< as written: integer with s, m or h
+  std::string tmp;               ///< as written: size of /tmp
+  std::uint64_t timeout_ms = 0;  ///< parsed; 0 = none
+  std::uint64_t tmp_bytes = 0;   ///< parsed; 0 = the default
+  Origin memory_at, cpu_at, pids_at, timeout_at, tmp_at;
+  friend bool operator==(const Limits&, const Limits&) = default;
+};
+
+/// Written by the tool, never by a person, and outside the fingerprint.
+struct Provenance {
+  std::string generated_by;
+  std::string generated_at;  ///< RFC 3339, UTC
+  std::string approves;      ///< the stamp: fingerprint, lower-case hex
+  std::vector<std::string> blocked_hosts;
+  friend bool operator==(const Provenance&, const Provenance&) = default;
+};
+
+/// What the caller insists on; from flags, never from a manifest.
+struct Posture {
+  bool strict = false;          ///< every layer or nothing
+  bool allow_degraded = false;  ///< run with what can be held, naming what is not
+  bool as_root = false;         ///< keep uid 0 although the workspace belongs to another user
+  friend bool operator==(const Posture&, const Posture&) = default;
+};
+
+struct Policy {
+  PathGrant entrypoint;
+  Text interpreter;  ///< "" = the entrypoint is its own program; with '/' a path; else looked up on the host's PATH
+  std::string interpreter_path;  ///< resolved spelling of an interpreter given as a path; else empty
+  std::vector<Text> interpreter_args;
+  std::vector<Text> args;
+  std::vector<EnvGrant> env;
+  std::vector<PathGrant> read;
+  std::vector<PathGrant> write;
+  std::vector<NetworkRule> network;
+  Exec exec;
+  Limits limits;
+  std::optional<Provenance> provenance;
+
+  // New keys of Cordon (SPEC §2). Their presence makes the stamp use the versioned encoding.
+  std::vector<PathGrant> pin;
+  std::vector<PathGrant> deny;
+  std::vector<PathGrant> wx;
+  std::vector<Text> publish;        ///< ports
+  std::vector<Text> host_services;  ///< ports
+  std::vector<Text> agent;          ///< "ssh"
+  std::vector<Text> allow;          ///< "nested-sandbox"
+  std::vector<Text> devices;
+
+  Posture posture;
+  PathGrant manifest;  ///< the manifest's own file; `path` set once resolved
+
+  friend bool operator==(const Policy&, const Policy&) = default;
+};
+
+}  // namespace cordon::policy
