@@ -1,0 +1,122 @@
+// Processes: clone3, pidfds, waiting, signals, ids, prctl, capabilities, resource limits.
+#pragma once
+
+#include <grp.h>
+#include <linux/capability.h>
+#include <poll.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/signalfd.h>
+#include <sys/syscall.h>
+#include <sys/timerfd.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <csignal>
+#include <cstdint>
+#include <ctime>
+#include <span>
+
+#include "kernel/errno.h"
+#include "kernel/file.h"
+#include "kernel/uapi.h"
+
+namespace cordon::kernel {
+
+/// clone3(2) (5.3), fork-like: answers 0 in the child. No stack may be shared (kCloneVm needs a stack of its own).
+inline Sys<pid_t> clone3(CloneArgs& args) {
+  const long pid = ::syscall(SYS_clone3, &args, sizeof args);
+  if (pid < 0) return failed("clone3");
+  return static_cast<pid_t>(pid);
+}
+
+inline Sys<Fd> pidfd_open(pid_t pid, unsigned flags = 0) {
+  const long fd = ::syscall(SYS_pidfd_open, pid, flags);
+  if (fd < 0) return failed("pidfd_open");
+  return Fd(static_cast<int>(fd));
+}
+inline Sys<void> pidfd_send_signal(FdView pidfd, int signal) {
+  return done(::syscall(SYS_pidfd_send_signal, pidfd.get(), signal, nullptr, 0), "pidfd_send_signal");
+}
+
+inline Sys<siginfo_t> waitid(idtype_t type, id_t id, int options) {
+  siginfo_t info{};
+  if (retry([&] { return ::waitid(type, id, &info, options); }) < 0) return failed("waitid");
+  return info;
+}
+
+/// poll(2); timeout in milliseconds, -1: none. EINTR is answered, not retried: the caller decides.
+inline Sys<int> poll(std::span<pollfd> fds, int timeout_ms) {
+  const int n = ::poll(fds.data(), fds.size(), timeout_ms);
+  if (n < 0) return failed("poll");
+  return n;
+}
+
+inline Sys<Fd> signalfd(const sigset_t& mask) {
+  const int fd = ::signalfd(-1, &mask, SFD_CLOEXEC | SFD_NONBLOCK);
+  if (fd < 0) return failed("signalfd");
+  return Fd(fd);
+}
+inline Sys<void> sigprocmask(int how, const sigset_t& mask, sigset_t* old = nullptr) {
+  return done(::sigprocmask(how, &mask, old), "sigprocmask");
+}
+inline Sys<Fd> timerfd_create() {
+  const int fd = ::timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
+  if (fd < 0) return failed("timerfd_create");
+  return Fd(fd);
+}
+inline Sys<void> timerfd_settime(FdView timer, std::uint64_t after_ns) {
+  const itimerspec when{.it_interval = {},
+                        .it_value = {.tv_sec = static_cast<time_t>(after_ns / 1'000'000'000),
+                                     .tv_nsec = static_cast<long>(after_ns % 1'000'000'000)}};
+  return done(::timerfd_settime(timer.get(), 0, &when, nullptr), "timerfd_settime");
+}
+inline std::uint64_t monotonic_ns() {
+  timespec now{};
+  ::clock_gettime(CLOCK_MONOTONIC, &now);
+  return static_cast<std::uint64_t>(now.tv_sec) * 1'000'000'000 + static_cast<std::uint64_t>(now.tv_nsec);
+}
+
+inline Sys<void> prctl(int option, unsigned long a = 0, unsigned long b = 0, unsigned long c = 0, unsigned long d = 0) {
+  return done(::prctl(option, a, b, c, d), "prctl");
+}
+inline Sys<int> prctl_get(int option, unsigned long a = 0) {
+  const int value = ::prctl(option, a, 0UL, 0UL, 0UL);
+  if (value < 0) return failed("prctl");
+  return value;
+}
+
+using CapabilitySets = std::array<__user_cap_data_struct, 2>;
+inline Sys<void> capset(const CapabilitySets& sets) {
+  __user_cap_header_struct header{.version = _LINUX_CAPABILITY_VERSION_3, .pid = 0};
+  return done(::syscall(SYS_capset, &header, sets.data()), "capset");
+}
+inline Sys<CapabilitySets> capget() {
+  __user_cap_header_struct header{.version = _LINUX_CAPABILITY_VERSION_3, .pid = 0};
+  CapabilitySets sets{};
+  if (::syscall(SYS_capget, &header, sets.data()) < 0) return failed("capget");
+  return sets;
+}
+
+inline Sys<void> setresgid(gid_t gid) { return done(::syscall(SYS_setresgid, gid, gid, gid), "setresgid"); }
+inline Sys<void> setresuid(uid_t uid) { return done(::syscall(SYS_setresuid, uid, uid, uid), "setresuid"); }
+inline Sys<void> setgroups(std::span<const gid_t> groups) {
+  return done(::syscall(SYS_setgroups, groups.size(), groups.data()), "setgroups");
+}
+
+inline Sys<rlimit64> getrlimit(int resource) {
+  rlimit64 value{};
+  if (::syscall(SYS_prlimit64, 0, resource, nullptr, &value) < 0) return failed("getrlimit");
+  return value;
+}
+inline Sys<void> setrlimit(int resource, rlimit64 value) {
+  return done(::syscall(SYS_prlimit64, 0, resource, &value, nullptr), "setrlimit");
+}
+
+inline Sys<void> execve(const char* path, char* const argv[], char* const envp[]) {
+  ::execve(path, argv, envp);
+  return failed("execve");
+}
+
+}  // namespace cordon::kernel

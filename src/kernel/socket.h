@@ -1,0 +1,87 @@
+// Unix socket pairs with descriptors in messages.
+#pragma once
+
+#include <sys/socket.h>
+#include <sys/uio.h>
+
+#include <array>
+#include <cstddef>
+#include <cstring>
+#include <span>
+
+#include "kernel/errno.h"
+#include "kernel/file.h"
+
+namespace cordon::kernel {
+
+struct SocketPair {
+  Fd ours, theirs;
+};
+inline Sys<SocketPair> socketpair(int type) {
+  std::array<int, 2> fds{};
+  if (::socketpair(AF_UNIX, type | SOCK_CLOEXEC, 0, fds.data()) < 0) return failed("socketpair");
+  return SocketPair{Fd(fds[0]), Fd(fds[1])};
+}
+
+struct Pipe {
+  Fd read_end, write_end;
+};
+inline Sys<Pipe> pipe() {
+  std::array<int, 2> fds{};
+  if (::pipe2(fds.data(), O_CLOEXEC) < 0) return failed("pipe2");
+  return Pipe{Fd(fds[0]), Fd(fds[1])};
+}
+
+/// One message, with one descriptor if `fd` is valid. Never raises SIGPIPE.
+inline Sys<std::size_t> send_message(FdView socket, std::span<const std::byte> bytes, FdView fd = {}) {
+  iovec part{.iov_base = const_cast<std::byte*>(bytes.data()), .iov_len = bytes.size()};
+  alignas(cmsghdr) std::array<std::byte, CMSG_SPACE(sizeof(int))> control{};
+  msghdr message{};
+  message.msg_iov = &part;
+  message.msg_iovlen = 1;
+  if (fd.valid()) {
+    message.msg_control = control.data();
+    message.msg_controllen = control.size();
+    cmsghdr* header = CMSG_FIRSTHDR(&message);
+    header->cmsg_level = SOL_SOCKET;
+    header->cmsg_type = SCM_RIGHTS;
+    header->cmsg_len = CMSG_LEN(sizeof(int));
+    const int number = fd.get();
+    std::memcpy(CMSG_DATA(header), &number, sizeof number);
+  }
+  const ssize_t n = retry([&] { return ::sendmsg(socket.get(), &message, MSG_NOSIGNAL); });
+  if (n < 0) return failed("sendmsg");
+  return static_cast<std::size_t>(n);
+}
+
+struct Received {
+  std::size_t bytes = 0;  ///< 0: the other side is closed
+  Fd fd;                  ///< the first descriptor that came along; further ones are closed
+};
+/// `flags`: MSG_DONTWAIT or 0.
+inline Sys<Received> receive_message(FdView socket, std::span<std::byte> into, int flags) {
+  constexpr std::size_t kMostFds = 4;
+  iovec part{.iov_base = into.data(), .iov_len = into.size()};
+  alignas(cmsghdr) std::array<std::byte, CMSG_SPACE(sizeof(int) * kMostFds)> control{};
+  msghdr message{};
+  message.msg_iov = &part;
+  message.msg_iovlen = 1;
+  message.msg_control = control.data();
+  message.msg_controllen = control.size();
+  const ssize_t n = retry([&] { return ::recvmsg(socket.get(), &message, flags | MSG_CMSG_CLOEXEC); });
+  if (n < 0) return failed("recvmsg");
+  Received out{.bytes = static_cast<std::size_t>(n), .fd = {}};
+  for (cmsghdr* header = CMSG_FIRSTHDR(&message); header != nullptr; header = CMSG_NXTHDR(&message, header)) {
+    if (header->cmsg_level != SOL_SOCKET || header->cmsg_type != SCM_RIGHTS) continue;
+    const std::size_t count = (header->cmsg_len - CMSG_LEN(0)) / sizeof(int);
+    for (std::size_t i = 0; i < count; ++i) {
+      int number = -1;
+      std::memcpy(&number, CMSG_DATA(header) + i * sizeof(int), sizeof number);
+      Fd taken(number);
+      if (!out.fd.valid()) out.fd = std::move(taken);
+    }
+  }
+  return out;
+}
+
+}  // namespace cordon::kernel
