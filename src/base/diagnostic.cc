@@ -19,9 +19,11 @@ std::string_view line_of(std::string_view source, std::uint32_t line) {
   return source.substr(0, source.find('\n'));
 }
 
-/// The escaped source line with a caret line under it; columns are counted on the escaped text, so the caret stands
-/// true.
+}  // namespace
+
+// Columns are counted on the escaped text, so the caret stands true.
 std::string excerpt(const Span& at, std::string_view source) {
+  if (at.line == 0 || source.empty()) return {};
   std::string_view line = line_of(source, at.line);
   std::size_t column = std::min<std::size_t>(at.column > 0 ? at.column - 1 : 0, line.size());
   if (column > kContextBeforeCaret) {
@@ -36,8 +38,6 @@ std::string excerpt(const Span& at, std::string_view source) {
   return "  " + number + " | " + escape(line) + "\n  " + std::string(number.size(), ' ') + " | " +
          std::string(indent, ' ') + std::string(carets, '^') + "\n";
 }
-
-}  // namespace
 
 std::string render(const Diagnostic& diagnostic, std::string_view source) {
   std::string out;
@@ -59,7 +59,7 @@ std::string render(const Diagnostic& diagnostic, std::string_view source) {
       break;
   }
   out += diagnostic.message + "\n";
-  if (diagnostic.at.line > 0 && !source.empty()) out += excerpt(diagnostic.at, source);
+  out += excerpt(diagnostic.at, source);
   if (!diagnostic.hint.empty()) out += "  hint: " + wrap(diagnostic.hint, 100, 8) + "\n";
   return out;
 }

@@ -37,4 +37,7 @@ using Diagnostics = std::vector<Diagnostic>;
 /// at.file or empty (then without excerpt). Excerpts are escaped and cut to 120 columns around the caret.
 std::string render(const Diagnostic& diagnostic, std::string_view source);
 
+/// The source line of `at` with a caret line under it, escaped, as render() shows it; empty for line 0 or no source.
+std::string excerpt(const Span& at, std::string_view source);
+
 }  // namespace cordon::base
