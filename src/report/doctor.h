@@ -1,0 +1,51 @@
+// Doctor: what this host can hold, layer by layer, with the cause and the exact mend for what it cannot.
+//
+// Made from probed facts (host::probe) alone. A layer is enforced when everything it rests on is there, degraded when
+// only an improvement of it is missing, unavailable otherwise. The wording of a cause and of a mend comes from the
+// probe that met it, because only that knows what the kernel said.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "plan/host_facts.h"
+#include "report/layout.h"
+#include "report/report.h"
+
+namespace cordon::report {
+
+/// The installed launcher, as cli/ found it.
+struct LauncherState {
+  bool found = false;
+  bool same_build = false;
+  std::string path;
+  std::string detail;  ///< why not
+  friend bool operator==(const LauncherState&, const LauncherState&) = default;
+};
+
+struct MissingFeature {
+  plan::Feature feature = plan::Feature::kUserNamespace;
+  plan::FeatureFact fact;
+  friend bool operator==(const MissingFeature&, const MissingFeature&) = default;
+};
+
+struct DoctorLine {
+  LayerLine line;
+  std::vector<MissingFeature> missing;
+  friend bool operator==(const DoctorLine&, const DoctorLine&) = default;
+};
+
+struct Doctor {
+  std::string kernel, machine;
+  int landlock_abi = 0;
+  std::vector<DoctorLine> layers;
+  LauncherState launcher;
+  bool ready = false;  ///< every core layer is enforced and the launcher is the right one
+  friend bool operator==(const Doctor&, const Doctor&) = default;
+};
+
+Doctor make_doctor(const plan::HostFacts& facts, const LauncherState& launcher);
+
+std::string text(const Doctor& doctor, const Style& style);
+
+}  // namespace cordon::report

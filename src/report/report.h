@@ -1,0 +1,95 @@
+// Report: what became of one run, as a value made from its Plan and its Outcome; and its words.
+//
+// The words that a person reads about a run stand in this room and nowhere else. A clean run has nothing to say: text()
+// is then empty. What is said fits one screen and comes in this order: what ended the run, what was denied with the
+// smallest grant for each, which promise lapsed, which layer was weaker, what may explain a failure. A user's mistake
+// is named as that, never as a weakness of the host. The value holds no secret: environment values never get here.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "plan/outcome.h"
+#include "plan/plan.h"
+#include "report/layout.h"
+
+namespace cordon::report {
+
+/// One part of the sandbox as it was in this run. `verified`: the child tried to break it and could not.
+struct LayerLine {
+  plan::Layer layer = plan::Layer::kFilesystem;
+  plan::Tier tier = plan::Tier::kCore;
+  plan::LayerState state = plan::LayerState::kNotRequested;
+  bool verified = false;
+  std::string detail;
+  std::string mend;
+  friend bool operator==(const LayerLine&, const LayerLine&) = default;
+};
+
+enum class Ending : std::uint8_t {
+  kExited,       ///< the target's own end
+  kSignalled,    ///< killed by a signal
+  kTimeLimit,    ///< limits.timeout
+  kOnRequest,    ///< Cordon was asked to end the run
+  kLapsed,       ///< a promise lapsed while it ran
+  kNotExecuted,  ///< the sandbox stood, execve failed
+  kNotSetUp,     ///< a step failed; the target never ran
+};
+
+/// Something that the target tried and was refused, and the smallest line of a manifest that would allow it.
+struct Denial {
+  std::string act;      ///< "exec"
+  std::string subject;  ///< unquoted, from the target; may be empty (unreadable)
+  std::uint64_t count = 1;
+  std::string grant;  ///< "exec: all"
+  friend bool operator==(const Denial&, const Denial&) = default;
+};
+
+/// The step that failed before the target ran.
+struct Failure {
+  base::Error error;
+  std::string step;    ///< "bind"
+  std::string reason;  ///< the policy line or built-in that asked for the step
+  base::Span at;
+  plan::Layer layer = plan::Layer::kFilesystem;
+  friend bool operator==(const Failure&, const Failure&) = default;
+};
+
+struct Report {
+  Ending ending = Ending::kNotSetUp;
+  int exit_code = 125;    ///< Cordon's own, by the table of exit codes
+  int signal = 0;         ///< that ended the target, or 0
+  bool executed = false;  ///< the target ran
+  std::vector<LayerLine> layers;
+  std::vector<plan::Verification> verifications;
+  std::vector<Denial> denials;
+  std::uint64_t denials_total = 0;
+  std::vector<plan::Lapse> lapses;
+  std::vector<plan::Degradation> degradations;
+  std::vector<plan::Note> notes;
+  std::vector<std::string> missing_read_grants;  ///< as written; set by cli/
+  std::optional<Failure> failure;
+  std::uint64_t timeout_ms = 0;
+  std::uint64_t wall_ms = 0;
+  friend bool operator==(const Report&, const Report&) = default;
+};
+
+/// The one place where an Outcome becomes an exit code.
+Report make_report(const plan::Plan& plan, const plan::Outcome& outcome);
+
+/// Layers as planned, before anything ran: for refusals, `inspect` and `validate`.
+std::vector<LayerLine> planned_layers(const plan::Plan& plan);
+
+/// Every requested layer is enforced; false for no layers at all.
+bool fully_enforced(const std::vector<LayerLine>& layers);
+
+/// Empty for a clean run. Every line starts with "cordon: ".
+std::string text(const Report& report, const Style& style);
+
+/// Stable, kebab-case: "exited", "signalled", "time-limit", "ended-on-request", "promise-lapsed", "not-executed",
+/// "not-set-up".
+std::string_view ending_code(Ending ending);
+
+}  // namespace cordon::report
