@@ -12,7 +12,6 @@
 #include <cstdint>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "base/diagnostic.h"
@@ -22,20 +21,17 @@
 #include "policy/approval/location.h"
 #include "policy/approval/manifest_file.h"
 #include "policy/approval/pins.h"
+#include "policy/manifest/manifest.h"
 #include "policy/policy.h"
 
 namespace cordon::policy::approval {
 
-enum class StampState : std::uint8_t { kUnapproved, kCurrent, kStale };
-std::string_view stamp_state_name(StampState state);  ///< "unapproved", "current", "stale": the JSON names
-
-/// `fingerprint`: of the policy as written, with the pinned content of now.
-StampState stamp_state(const Policy& as_written, std::string_view fingerprint);
+using manifest::StampState;
 
 struct ReviewInput {
   const ManifestFile& manifest;
   const Policy& as_written;
-  std::string fingerprint;          ///< of as_written and pins
+  std::string fingerprint;          ///< manifest::fingerprint(as_written, pins)
   std::vector<PinnedContent> pins;  ///< as read now
   JournalReading journal;           ///< read_journal(places, manifest.real_path, provenance.approves, caller)
   std::vector<Finding> findings;    ///< judge_location(manifest, caller, accounts)
@@ -51,10 +47,10 @@ struct ApproveReview {
   /// Nothing to do: the stamp is current, this host recorded it, and the file has no group or world write bit.
   bool already_approved = false;
 
-  /// Against the policy that the journal says was approved last. Sentences: "now also writes ./out". Only meaningful
-  /// where `has_previous`; else the whole policy is what must be read.
+  /// Against the policy that the journal says was approved last: "now also writes ./out". Only meaningful where
+  /// `has_previous`; else the whole policy is what must be read.
   bool has_previous = false;
-  std::vector<std::string> changes;
+  std::vector<manifest::Change> changes;
   std::vector<PinChange> pin_changes;
   std::string previous_at;  ///< RFC 3339, UTC
   Reviewed previous_reviewed = Reviewed::kWithoutAsking;

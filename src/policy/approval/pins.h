@@ -11,6 +11,7 @@
 
 #include "base/diagnostic.h"
 #include "base/result.h"
+#include "policy/manifest/manifest.h"
 #include "policy/policy.h"
 
 namespace cordon::policy::approval {
@@ -18,11 +19,7 @@ namespace cordon::policy::approval {
 inline constexpr std::uint64_t kMostPinnedBytes = 64ULL << 20;  ///< of one file
 inline constexpr std::uint64_t kMostPinnedBytesInAll = 256ULL << 20;
 
-struct PinnedContent {
-  std::string written;  ///< as the manifest writes it: the key, here and in the journal
-  std::string sha256;   ///< lower-case hex
-  friend bool operator==(const PinnedContent&, const PinnedContent&) = default;
-};
+using manifest::PinnedContent;  // what was written, and the SHA-256 of what was found
 
 /// The `pin:` entries of a resolved policy, in its order. All problems at once, each at the line that pins.
 /// Codes: pin-missing, pin-not-regular, pin-too-large, pin-unreadable, pin-changing.
