@@ -72,6 +72,9 @@ struct LinkHop {
   friend bool operator==(const LinkHop&, const LinkHop&) = default;
 };
 
+/// In PathFact::planters: not one user but whoever a directory's mode lets in.
+inline constexpr std::uint32_t kAnybody = 0xffffffff;
+
 enum class PathState : std::uint8_t {
   kPresent,
   kAbsent,        ///< ENOENT; `real` is where it would be, `first_absent` the first missing component's path
@@ -87,14 +90,17 @@ struct PathFact {
   std::string asked;  ///< absolute, lexically normal
   PathState state = PathState::kAbsent;
   int code = 0;
-  std::string real;                          ///< no link left in it (kPresent, kAbsent)
+  std::string real;                          ///< no link left in it (kPresent, kAbsent); else how far it came
   std::string first_absent;                  ///< kAbsent only
   FileId id;                                 ///< of `real`, or for kAbsent of the deepest directory that exists
   std::uint32_t uid = 0, gid = 0, mode = 0;  ///< mode: permission bits; as `id`
   std::uint64_t links = 0;                   ///< st_nlink
   std::vector<LinkHop> hops;                 ///< every symbolic link crossed, in order
-  std::string planted_by;   ///< not empty: somebody else could have planted what was followed; says who and where
-  bool on_proc = false;     ///< lies on a procfs
+  std::string planted_by;  ///< not empty: somebody else could have planted what was followed; says who and where
+  /// The same as uids, for a caller that trusts more than itself and root (root running as the workspace's owner):
+  /// every one but the caller and root that could; kAnybody where a mode or a group lets several.
+  std::vector<std::uint32_t> planters;
+  bool on_proc = false;     ///< lies on a procfs; its magic links (/proc/PID/cwd) are not followed: kFailed, ELOOP
   bool writable = false;    ///< the caller may write there (access(2) with the caller's ids)
   bool executable = false;  ///< the caller may execute or search it
   bool noexec = false;      ///< its mount is noexec
@@ -111,8 +117,13 @@ struct ProgramHop {
   ProgramFormat format = ProgramFormat::kUnknown;
   std::string shebang_interpreter;  ///< kScript: the path after #!
   std::string shebang_argument;     ///< kScript: the rest of the line, as the kernel passes it (one argument)
-  std::string elf_interpreter;      ///< kElf: PT_INTERP, if any
-  bool elf_foreign = false;         ///< kElf for another architecture
+  /// kScript: what stands between the next hop and this file in its argv: the argument above, or behind `env` what NAME
+  /// is given. The next hop is then NAME's file and not env's. Where env cannot be followed (its other options,
+  /// assignments, ${VARIABLE}s), the next hop is env itself and via_env is false.
+  std::vector<std::string> arguments;
+  bool via_env = false;
+  std::string elf_interpreter;  ///< kElf: PT_INTERP, if any
+  bool elf_foreign = false;     ///< kElf for another architecture
   friend bool operator==(const ProgramHop&, const ProgramHop&) = default;
 };
 
@@ -164,6 +175,7 @@ struct HostFacts {
 /// What the planner wants answered before it plans; plain data, answered by host::answer().
 struct Questions {
   std::vector<std::string> paths;        ///< absolute
+  std::vector<std::string> pin_first;    ///< of `paths`: hold these where descriptors are short (writable, shields)
   std::vector<std::string> programs;     ///< a path, or a bare name
   std::vector<std::string> directories;  ///< list these (one level)
   std::vector<std::string> environment;  ///< names
