@@ -2,11 +2,13 @@
 
 #include <cstring>
 
+#include "kernel/event.h"
 #include "kernel/file.h"
 #include "kernel/mount.h"
 #include "kernel/process.h"
 #include "kernel/security.h"
 #include "kernel/socket.h"
+#include "kernel/terminal.h"
 
 namespace cordon::kernel {
 namespace {
@@ -37,6 +39,32 @@ TEST(Kernel, HandsADescriptorOverASocket) {
   EXPECT_EQ(got->bytes, 1U);
   ASSERT_TRUE(got->fd.valid());
   EXPECT_NE(fcntl(got->fd.get(), F_GETFD) & FD_CLOEXEC, 0);
+}
+
+TEST(Kernel, WaitsForManyDescriptorsAtOnce) {
+  auto epoll = epoll_create();
+  auto event = eventfd();
+  ASSERT_TRUE(epoll && event);
+  ASSERT_TRUE(epoll_add(*epoll, *event, EPOLLIN, 42));
+  std::array<epoll_event, 4> into{};
+  EXPECT_EQ(epoll_wait(*epoll, into, 0).value(), 0U);
+  ASSERT_TRUE(eventfd_raise(*event));
+  ASSERT_EQ(epoll_wait(*epoll, into, 0).value(), 1U);
+  EXPECT_EQ(into[0].data.u64, 42U);
+}
+
+TEST(Kernel, ReadsMemoryUpToTheFirstPartThatIsNotThere) {
+  const long page = sysconf(_SC_PAGESIZE);
+  const auto size = static_cast<std::size_t>(page);
+  void* two = mmap(nullptr, 2 * size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  ASSERT_NE(two, MAP_FAILED);
+  auto* bytes = static_cast<char*>(two);
+  std::memcpy(bytes + size - 4, "/bin", 4);
+  ASSERT_EQ(munmap(bytes + size, size), 0);
+  const std::array<iovec, 2> parts{iovec{bytes + size - 4, 4}, iovec{bytes + size, size}};
+  std::array<std::byte, 64> into{};
+  EXPECT_EQ(read_memory(getpid(), parts, into).value(), 4U);
+  munmap(two, size);
 }
 
 }  // namespace

@@ -9,6 +9,7 @@
 #include <sys/signalfd.h>
 #include <sys/syscall.h>
 #include <sys/timerfd.h>
+#include <sys/uio.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -40,6 +41,15 @@ inline Sys<void> pidfd_send_signal(FdView pidfd, int signal) {
   return done(::syscall(SYS_pidfd_send_signal, pidfd.get(), signal, nullptr, 0), "pidfd_send_signal");
 }
 
+/// Copies from another process' memory into `into`, at most as far as each remote part can be read
+/// (process_vm_readv(2)).
+inline Sys<std::size_t> read_memory(pid_t pid, std::span<const iovec> remote, std::span<std::byte> into) {
+  const iovec local{.iov_base = into.data(), .iov_len = into.size()};
+  const ssize_t n = ::process_vm_readv(pid, &local, 1, remote.data(), remote.size(), 0);
+  if (n < 0) return failed("process_vm_readv");
+  return static_cast<std::size_t>(n);
+}
+
 inline Sys<siginfo_t> waitid(idtype_t type, id_t id, int options) {
   siginfo_t info{};
   if (retry([&] { return ::waitid(type, id, &info, options); }) < 0) return failed("waitid");
@@ -60,6 +70,18 @@ inline Sys<Fd> signalfd(const sigset_t& mask) {
 }
 inline Sys<void> sigprocmask(int how, const sigset_t& mask, sigset_t* old = nullptr) {
   return done(::sigprocmask(how, &mask, old), "sigprocmask");
+}
+/// As sigprocmask, of the calling thread only.
+inline Sys<void> thread_sigmask(int how, const sigset_t& mask, sigset_t* old = nullptr) {
+  const int code = ::pthread_sigmask(how, &mask, old);
+  if (code != 0) return base::fail(Errno{code, "pthread_sigmask"});
+  return {};
+}
+/// True where the process ignores this signal.
+inline Sys<bool> is_ignored(int signal) {
+  struct sigaction action{};
+  if (::sigaction(signal, nullptr, &action) < 0) return failed("sigaction");
+  return (action.sa_flags & SA_SIGINFO) == 0 && action.sa_handler == SIG_IGN;
 }
 inline Sys<Fd> timerfd_create() {
   const int fd = ::timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);

@@ -6,7 +6,9 @@
 #include <sys/ioctl.h>
 #include <sys/syscall.h>
 
+#include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <span>
 
 #include "kernel/errno.h"
@@ -58,6 +60,25 @@ inline Sys<void> notification_receive(FdView listener, seccomp_notif& into) {
 }
 inline Sys<void> notification_send(FdView listener, const seccomp_notif_resp& answer) {
   return done(::ioctl(listener.get(), SECCOMP_IOCTL_NOTIF_SEND, &answer), "ioctl(NOTIF_SEND)");
+}
+/// How large the kernel's own structures are (5.0): a newer kernel's may be larger than ours.
+inline Sys<seccomp_notif_sizes> notification_sizes() {
+  seccomp_notif_sizes sizes{};
+  if (::syscall(SYS_seccomp, kSeccompGetNotifSizes, 0, &sizes) < 0) return failed("seccomp");
+  return sizes;
+}
+/// As above for buffers of notification_sizes(); `into` is zeroed first, as the kernel asks.
+inline Sys<void> notification_receive(FdView listener, std::span<std::byte> into) {
+  std::ranges::fill(into, std::byte{0});
+  return done(retry([&] { return ::ioctl(listener.get(), SECCOMP_IOCTL_NOTIF_RECV, into.data()); }),
+              "ioctl(NOTIF_RECV)");
+}
+inline Sys<void> notification_send(FdView listener, std::span<const std::byte> answer) {
+  return done(::ioctl(listener.get(), SECCOMP_IOCTL_NOTIF_SEND, answer.data()), "ioctl(NOTIF_SEND)");
+}
+/// kSeccompUserNotifSyncWakeUp (6.6); EINVAL on older kernels.
+inline Sys<void> notification_set_flags(FdView listener, std::uint64_t flags) {
+  return done(::ioctl(listener.get(), _IOW(SECCOMP_IOC_MAGIC, 4, std::uint64_t), flags), "ioctl(NOTIF_SET_FLAGS)");
 }
 inline Sys<void> notification_id_valid(FdView listener, std::uint64_t id) {
   return done(::ioctl(listener.get(), SECCOMP_IOCTL_NOTIF_ID_VALID, &id), "ioctl(NOTIF_ID_VALID)");
