@@ -145,6 +145,12 @@ struct Account {
   friend bool operator==(const Account&, const Account&) = default;
 };
 
+/// Ids `first` to `first + count - 1`.
+struct IdSpan {
+  std::uint32_t first = 0, count = 0;
+  friend bool operator==(const IdSpan&, const IdSpan&) = default;
+};
+
 struct HostFacts {
   std::string kernel_release;  ///< "6.18.44"
   std::string machine;         ///< "x86_64", "aarch64"
@@ -155,12 +161,17 @@ struct HostFacts {
 
   std::uint32_t uid = 0, gid = 0;  ///< of the caller
   std::vector<std::uint32_t> groups;
+  /// Ids that exist where the caller stands (the first and third number of each line of /proc/self/uid_map): a map of
+  /// a new namespace may name no others. Empty: all of them. Only a caller that is root needs more than itself.
+  std::vector<IdSpan> uid_spans, gid_spans;
   std::optional<std::uint32_t> sudo_uid;
   std::string home;  ///< $HOME if absolute, else the passwd home
   std::string working_directory;
   std::string search_path;                         ///< the caller's PATH
-  std::map<std::string, std::string> environment;  ///< only names the policy lists; values are secrets
-  std::vector<Account> accounts;                   ///< of the caller, of owners the planner asked about
+  std::map<std::string, std::string> environment;  ///< only names the policy lists and that are set; secrets
+  /// Of the caller, of owners the planner asked about. An id that has no account is answered with an empty name, its
+  /// uid, and gid of the same number: so it is not asked again.
+  std::vector<Account> accounts;
 
   std::map<std::string, PathFact> paths;        ///< by `asked`
   std::map<std::string, ProgramFact> programs;  ///< by `asked`
