@@ -7,6 +7,7 @@
 // renamed.
 #pragma once
 
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -32,7 +33,10 @@ std::string failed_event(const base::Error& error);
 std::string report_document(const Report& report);     ///< `run --report FILE`
 std::string refusal_document(const Refused& refused);  ///< for commands that do not stream
 std::string doctor_document(const Doctor& doctor);
-std::string manifest_document(const ManifestView& view);  ///< `validate --json`
+/// `validate --json`: `policy` is the manifest's own keys (policy::manifest::to_json), the view is what this host adds.
+std::string manifest_document(const nlohmann::ordered_json& policy, const ManifestView& view);
+/// Any value as one indented document: invalid UTF-8 is replaced, never thrown over.
+std::string document(const nlohmann::ordered_json& value);
 
 /// What a run leaves for `explain`: no values, no argv beyond the manifest's name.
 struct RunRecord {

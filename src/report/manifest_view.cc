@@ -1,0 +1,179 @@
+#include "report/manifest_view.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/check.h"
+#include "base/text.h"
+#include "report/refused.h"
+
+namespace cordon::report {
+namespace {
+
+using Rows = std::vector<std::vector<std::string>>;
+
+std::string shown_list(const std::vector<std::string>& words, std::string_view separator = " ") {
+  std::string out;
+  for (const std::string& word : words) {
+    if (!out.empty()) out += separator;
+    out += base::shown(word);
+  }
+  return out;
+}
+
+/// One row for each value; the heading stands on the first only.
+void add_rows(Rows& rows, std::string_view heading, const std::vector<std::string>& values) {
+  for (std::size_t i = 0; i < values.size(); ++i)
+    rows.push_back({i == 0 ? std::string(heading) : std::string(), values[i]});
+}
+
+std::string grant_words(const GrantView& grant) {
+  std::string out = base::shown(grant.written);
+  if (!grant.on_host.empty() && grant.on_host != grant.written) out += "  →  " + base::shown(grant.on_host);
+  if (grant.missing) out += grant.key == "write" ? "  (will be made)" : "  (does not exist here)";
+  if (!grant.refused.empty()) out += "  REFUSED";
+  return out;
+}
+
+std::vector<std::string> grants_of(const ManifestView& view, std::string_view key) {
+  std::vector<std::string> out;
+  for (const GrantView& grant : view.grants)
+    if (grant.key == key) out.push_back(grant_words(grant));
+  return out;
+}
+
+std::string command_words(const ManifestView& view) {
+  std::string out;
+  const std::string program = view.interpreter.empty() ? view.entrypoint : view.interpreter;
+  out += base::shown(program);
+  if (!view.interpreter_args.empty()) out += " " + shown_list(view.interpreter_args);
+  if (!view.interpreter.empty()) out += " " + base::shown(view.entrypoint);
+  if (!view.args.empty()) out += " " + shown_list(view.args);
+  return out;
+}
+
+std::string exec_words(const ManifestView& view) {
+  if (view.exec == "all") return "any program that it can see";
+  if (view.exec == "list") return "only " + shown_list(view.exec_programs, ", ");
+  if (view.exec == "none-strict") return "no other program, and no new process";
+  return "no other program";
+}
+
+std::vector<std::string> network_words(const ManifestView& view) {
+  if (view.network.empty()) return {"nothing"};
+  std::vector<std::string> out;
+  for (const auto& [host, port] : view.network) {
+    const std::string who = host == "*" ? "any host" : base::shown(host);
+    out.push_back(port == "*" ? who + ", any port" : fmt::format("{}, port {}", who, base::shown(port)));
+  }
+  return out;
+}
+
+std::vector<std::string> environment_words(const ManifestView& view) {
+  std::vector<std::string> out;
+  for (const std::string& name : view.environment) {
+    const bool unset = std::ranges::find(view.unset_environment, name) != view.unset_environment.end();
+    out.push_back(base::shown(name) + (unset ? "  (not set here)" : ""));
+  }
+  return out;
+}
+
+std::string yes_no(bool yes, const Style& style) {
+  return yes ? painted(Paint::kGreen, "yes", style) : painted(Paint::kRed, "no", style);
+}
+
+std::string refused_text(const ManifestView& view, std::string_view source, const Style& style) {
+  Refused all;
+  all.items = view.problems;
+  for (const GrantView& grant : view.grants)
+    all.items.insert(all.items.end(), grant.refused.begin(), grant.refused.end());
+  return all.items.empty() ? std::string() : "\n" + text(all, source, "", style);
+}
+
+std::string notes_text(const ManifestView& view, const Style& style) {
+  std::string out;
+  for (const plan::Note& note : view.notes) out += laid_out({"", "note:", Paint::kYellow, note.text, 2}, style);
+  return out.empty() ? out : "\n" + out;
+}
+
+std::string relocatable_words(const ManifestView& view) {
+  if (*view.relocatable) return "yes";
+  return "no: tied to this host by " + shown_list(view.pinned_paths, ", ");
+}
+
+std::string approval_words(const ManifestView& view) {
+  std::string out(approval_code(view.approval));
+  if (!view.approval_detail.empty()) out += ": " + view.approval_detail;
+  if (view.approval != ApprovalState::kCurrent) out += fmt::format(" (cordon approve {})", base::shown(view.file));
+  return out;
+}
+
+std::string footer_text(const ManifestView& view, const Style& style) {
+  const auto refused = static_cast<std::size_t>(
+      std::ranges::count_if(view.grants, [](const GrantView& grant) { return !grant.refused.empty(); }));
+  std::string out = "\nrunnable:     " + yes_no(runnable(view), style) + "\n";
+  out += "grants:       " +
+         (refused == 0 ? yes_no(true, style) + ", all hold here"
+                       : yes_no(false, style) + ", " + counted(refused, "is", "are") + " refused") +
+         "\n";
+  if (view.relocatable) out += laid_out({"", "relocatable:", Paint::kNone, " " + relocatable_words(view), 14}, style);
+  const Paint paint = view.approval == ApprovalState::kCurrent ? Paint::kGreen : Paint::kRed;
+  out += laid_out({"", "approval:    ", paint, approval_words(view), 14}, style);
+  return out;
+}
+
+}  // namespace
+
+std::string_view approval_code(ApprovalState state) {
+  switch (state) {
+    case ApprovalState::kUnapproved:
+      return "unapproved";
+    case ApprovalState::kCurrent:
+      return "current";
+    case ApprovalState::kStale:
+      return "stale";
+  }
+  CORDON_CHECK(false);
+}
+
+bool grants_hold(const ManifestView& view) {
+  return std::ranges::all_of(view.grants, [](const GrantView& grant) { return grant.refused.empty(); });
+}
+
+bool runnable(const ManifestView& view) { return view.problems.empty(); }
+
+std::string summary_text(const ManifestView& view, const Style& style) {
+  Rows rows;
+  add_rows(rows, "runs", {command_words(view)});
+  if (!view.program.empty()) add_rows(rows, "started as", {base::shown(view.program)});
+  add_rows(rows, "may read", grants_of(view, "read"));
+  add_rows(rows, "may write", grants_of(view, "write"));
+  add_rows(rows, "never sees", grants_of(view, "deny"));
+  add_rows(rows, "may reach", network_words(view));
+  add_rows(rows, "may start", {exec_words(view)});
+  add_rows(rows, "environment", environment_words(view));
+  std::vector<std::string> limits;
+  for (const auto& [name, value] : view.limits) limits.push_back(fmt::format("{} {}", name, base::shown(value)));
+  if (!limits.empty()) add_rows(rows, "limits", {base::join(limits, ", ")});
+  for (const auto& [name, value] : view.others) add_rows(rows, name, {value});
+  if (!view.pins.empty()) add_rows(rows, "pinned", {shown_list(view.pins, ", ")});
+  return fmt::format("{}\n", base::shown(view.file)) + table(rows, style, 2);
+}
+
+std::string callouts_text(const ManifestView& view, const Style& style) {
+  if (view.callouts.empty()) return {};
+  std::string out = "\n" + painted(Paint::kBold, "worth a second look:", style) + "\n";
+  for (const plan::Note& callout : view.callouts) {
+    const std::string place = callout.at.line == 0 ? std::string() : fmt::format("line {}: ", callout.at.line);
+    out += laid_out({"  ", "-", Paint::kYellow, place + callout.text, 2}, style);
+  }
+  return out;
+}
+
+std::string validate_text(const ManifestView& view, std::string_view source, const Style& style) {
+  return summary_text(view, style) + refused_text(view, source, style) + callouts_text(view, style) +
+         notes_text(view, style) + footer_text(view, style);
+}
+
+}  // namespace cordon::report

@@ -1,0 +1,175 @@
+#include "report/report.h"
+
+#include <algorithm>
+#include <array>
+
+#include "base/check.h"
+
+namespace cordon::report {
+namespace {
+
+using plan::Layer;
+using plan::LayerState;
+
+constexpr std::array kLayers = {Layer::kFilesystem,  Layer::kProcesses, Layer::kNetwork, Layer::kExec,
+                                Layer::kSystemCalls, Layer::kLandlock,  Layer::kLimits,  Layer::kPrivileges};
+
+bool is_execute(const plan::Step& step) { return std::holds_alternative<plan::step::Execute>(step.act); }
+
+Failure failure_of(const plan::Plan& plan, const base::Error& error) {
+  Failure failure{.error = error, .step = {}, .reason = {}, .at = {}};
+  if (error.step.value == 0 || error.step.value > plan.steps.size()) return failure;
+  const plan::Step& step = plan.at(error.step);
+  failure.step = plan::step_name(step.act);
+  failure.reason = step.reason;
+  failure.at = step.at;
+  failure.layer = step.layer;
+  return failure;
+}
+
+void note_verifications(std::vector<LayerLine>& layers, const plan::Outcome& outcome) {
+  for (LayerLine& line : layers) {
+    const auto concerns = [&](const plan::Verification& check) { return check.layer == line.layer; };
+    const bool any = std::ranges::any_of(outcome.verifications, concerns);
+    const auto broken =
+        std::ranges::find_if(outcome.verifications, [&](const auto& check) { return concerns(check) && !check.held; });
+    if (broken != outcome.verifications.end()) {
+      line.state = LayerState::kDegraded;
+      line.detail = broken->check + " did not hold";
+    } else {
+      line.verified = any && outcome.executed && line.state == LayerState::kEnforced;
+    }
+  }
+}
+
+void note_lapses(std::vector<LayerLine>& layers, const std::vector<plan::Lapse>& lapses) {
+  for (const plan::Lapse& lapse : lapses)
+    for (LayerLine& line : layers)
+      if (line.layer == lapse.layer) {
+        line.state = LayerState::kDegraded;
+        line.verified = false;
+        line.detail = lapse.what;
+      }
+}
+
+/// What stood in the way is named on its layer, so that `report.layers` of a refusal says where the host fell short.
+void note_failure(Report& report) {
+  if (!report.failure || report.ending != Ending::kNotSetUp) return;
+  for (LayerLine& line : report.layers)
+    if (line.layer == report.failure->layer && line.state != LayerState::kNotRequested) {
+      line.state = LayerState::kUnavailable;
+      line.detail = base::to_string(report.failure->error);
+    }
+}
+
+Ending ending_of(const plan::Plan& plan, const plan::Outcome& outcome) {
+  if (outcome.setup_error) {
+    const std::uint16_t step = outcome.setup_error->step.value;
+    const bool at_execute = step > 0 && step <= plan.steps.size() && is_execute(plan.at(outcome.setup_error->step));
+    return at_execute ? Ending::kNotExecuted : Ending::kNotSetUp;
+  }
+  if (!outcome.lapses.empty() || outcome.ended_by == plan::EndedBy::kLapse) return Ending::kLapsed;
+  switch (outcome.ended_by) {
+    case plan::EndedBy::kTimeout:
+      return Ending::kTimeLimit;
+    case plan::EndedBy::kSignal:
+      return Ending::kOnRequest;
+    case plan::EndedBy::kLapse:
+    case plan::EndedBy::kTarget:
+      break;
+  }
+  if (!outcome.executed) return Ending::kNotSetUp;
+  return outcome.signal != 0 ? Ending::kSignalled : Ending::kExited;
+}
+
+int exit_code_of(Ending ending, const plan::Outcome& outcome) {
+  switch (ending) {
+    case Ending::kExited:
+      return outcome.exit_code;
+    case Ending::kSignalled:
+    case Ending::kOnRequest:
+      return outcome.signal != 0 ? 128 + outcome.signal : outcome.exit_code;
+    case Ending::kTimeLimit:
+    case Ending::kLapsed:
+      return 124;
+    case Ending::kNotExecuted:
+      return 126;
+    case Ending::kNotSetUp:
+      return 125;
+  }
+  CORDON_CHECK(false);
+}
+
+}  // namespace
+
+std::vector<LayerLine> planned_layers(const plan::Plan& plan) {
+  std::vector<LayerLine> lines;
+  for (Layer layer : kLayers) {
+    const bool requested = std::ranges::find(plan.requested, layer) != plan.requested.end();
+    LayerLine line{.layer = layer,
+                   .tier = plan::tier_of(layer),
+                   .state = requested ? LayerState::kEnforced : LayerState::kNotRequested,
+                   .detail = {},
+                   .mend = {}};
+    for (const plan::Degradation& degradation : plan.degradations) {
+      if (degradation.layer != layer || (requested && degradation.state <= line.state)) continue;
+      line.state = degradation.state;
+      line.detail = degradation.what;
+      line.mend = degradation.mend;
+    }
+    lines.push_back(std::move(line));
+  }
+  return lines;
+}
+
+bool fully_enforced(const std::vector<LayerLine>& layers) {
+  const auto short_of = [](const LayerLine& line) {
+    return line.state == LayerState::kDegraded || line.state == LayerState::kUnavailable;
+  };
+  return !layers.empty() && std::ranges::none_of(layers, short_of);
+}
+
+Report make_report(const plan::Plan& plan, const plan::Outcome& outcome) {
+  Report report;
+  report.ending = ending_of(plan, outcome);
+  report.exit_code = exit_code_of(report.ending, outcome);
+  report.signal = outcome.signal;
+  report.executed = outcome.executed;
+  report.layers = planned_layers(plan);
+  note_verifications(report.layers, outcome);
+  note_lapses(report.layers, outcome.lapses);
+  report.verifications = outcome.verifications;
+  for (const plan::ExecAttempt& attempt : outcome.exec_attempts)
+    report.denials.push_back({"exec", attempt.path, attempt.count, "exec: all"});
+  report.denials_total = outcome.exec_attempts_total;
+  report.lapses = outcome.lapses;
+  report.degradations = plan.degradations;
+  report.notes = plan.notes;
+  if (outcome.setup_error) report.failure = failure_of(plan, *outcome.setup_error);
+  note_failure(report);
+  report.timeout_ms = plan.timeout_ms;
+  report.wall_ms = outcome.wall_ms;
+  return report;
+}
+
+std::string_view ending_code(Ending ending) {
+  switch (ending) {
+    case Ending::kExited:
+      return "exited";
+    case Ending::kSignalled:
+      return "signalled";
+    case Ending::kTimeLimit:
+      return "time-limit";
+    case Ending::kOnRequest:
+      return "ended-on-request";
+    case Ending::kLapsed:
+      return "promise-lapsed";
+    case Ending::kNotExecuted:
+      return "not-executed";
+    case Ending::kNotSetUp:
+      return "not-set-up";
+  }
+  CORDON_CHECK(false);
+}
+
+}  // namespace cordon::report

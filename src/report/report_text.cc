@@ -1,0 +1,126 @@
+// The words about a run that started. What is said comes in the order of a reader's questions; see report.h.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <csignal>
+
+#include "base/text.h"
+#include "report/refused.h"
+#include "report/report.h"
+
+namespace cordon::report {
+namespace {
+
+constexpr std::size_t kDenialsShown = 8;  // one screen; the rest is counted
+constexpr std::string_view kPrefix = "cordon: ";
+
+class Lines {
+ public:
+  explicit Lines(const Style& style) : style_(style) {}
+  void say(std::string_view prose, std::size_t hang = 2) { add("", Paint::kNone, prose, hang); }
+  void say(std::string_view label, Paint paint, std::string_view prose) { add(label, paint, prose, 2); }
+  void mend(std::string_view prose) {
+    if (!prose.empty()) add("  mend:", Paint::kGreen, prose, 8);
+  }
+  [[nodiscard]] std::string take() { return std::move(out_); }
+  [[nodiscard]] bool empty() const { return out_.empty(); }
+
+ private:
+  void add(std::string_view label, Paint paint, std::string_view prose, std::size_t hang) {
+    out_ += laid_out({std::string(kPrefix), std::string(label), paint, std::string(prose), hang}, style_);
+  }
+  const Style& style_;
+  std::string out_;
+};
+
+std::string place(const base::Span& at) {
+  if (at.file.empty()) return {};
+  return at.line == 0 ? fmt::format(" ({})", base::shown(at.file))
+                      : fmt::format(" ({}:{})", base::shown(at.file), at.line);
+}
+
+/// A signal that the user's own keys send, or that ends a pipeline, needs no words of ours.
+bool is_plain(int signal) { return signal == SIGINT || signal == SIGPIPE || signal == SIGQUIT || signal == SIGHUP; }
+
+void say_signal(Lines& lines, const Report& report) {
+  if (report.signal == SIGSYS) {
+    lines.say("the target was ended by SIGSYS: it made a system call of a foreign architecture, which no run allows");
+    return;
+  }
+  lines.say(fmt::format("the target was ended by {}", signal_name(report.signal)));
+}
+
+void say_ending(Lines& lines, const Report& report) {
+  switch (report.ending) {
+    case Ending::kTimeLimit:
+      lines.say("error:", Paint::kRed,
+                fmt::format("the time limit of {} was reached, so the target was ended (limits.timeout)",
+                            duration(report.timeout_ms)));
+      return;
+    case Ending::kOnRequest:
+      lines.say("the run was ended on request");
+      return;
+    case Ending::kLapsed:
+      lines.say("error:", Paint::kRed,
+                "a promise lapsed while the target ran, so the run was ended; do not trust what it left");
+      for (const plan::Lapse& lapse : report.lapses)
+        lines.say(fmt::format("  {}: {}", plan::layer_name(lapse.layer), lapse.what), 4);
+      return;
+    case Ending::kSignalled:
+      if (!is_plain(report.signal)) say_signal(lines, report);
+      return;
+    case Ending::kExited:
+    case Ending::kNotExecuted:
+    case Ending::kNotSetUp:
+      return;
+  }
+}
+
+std::string denied_exec(const Denial& denial) {
+  const std::string what = denial.subject.empty() ? "a program" : base::shown(denial.subject);
+  return denial.count > 1 ? fmt::format("starting {} ({} times)", what, denial.count) : "starting " + what;
+}
+
+void say_denials(Lines& lines, const Report& report) {
+  if (report.denials.empty()) return;
+  for (std::size_t i = 0; i < std::min(report.denials.size(), kDenialsShown); ++i)
+    lines.say("denied:", Paint::kYellow, denied_exec(report.denials[i]));
+  std::uint64_t told = 0;
+  for (std::size_t i = 0; i < std::min(report.denials.size(), kDenialsShown); ++i) told += report.denials[i].count;
+  if (report.denials_total > told)
+    lines.say("denied:", Paint::kYellow, fmt::format("and {} more", report.denials_total - told));
+  lines.mend(fmt::format("to let it start other programs, write in the manifest: {}", report.denials.front().grant));
+}
+
+void say_degradations(Lines& lines, const Report& report) {
+  for (const plan::Degradation& degradation : report.degradations) {
+    lines.say("weaker:", Paint::kYellow, fmt::format("{}: {}", plan::layer_name(degradation.layer), degradation.what));
+    lines.mend(degradation.mend);
+  }
+}
+
+/// Notes are what may explain a failure; after success nobody wants them.
+void say_notes(Lines& lines, const Report& report) {
+  const bool failed = report.ending == Ending::kSignalled ? !is_plain(report.signal)
+                                                          : report.ending == Ending::kExited && report.exit_code != 0;
+  if (!failed || report.notes.empty()) return;
+  lines.say(report.ending == Ending::kSignalled
+                ? std::string("this may be why:")
+                : fmt::format("the target ended with code {}; this may be why:", report.exit_code));
+  for (const plan::Note& note : report.notes) lines.say("  " + note.text + place(note.at), 4);
+}
+
+}  // namespace
+
+std::string text(const Report& report, const Style& style) {
+  if (report.failure) return text(refused(report), {}, report.executed ? "" : "nothing was run", style);
+  Lines lines(style);
+  say_ending(lines, report);
+  say_denials(lines, report);
+  say_degradations(lines, report);
+  say_notes(lines, report);
+  return lines.take();
+}
+
+}  // namespace cordon::report
