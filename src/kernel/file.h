@@ -91,6 +91,13 @@ inline Sys<std::size_t> readlinkat(FdView directory, const char* path, std::span
   return static_cast<std::size_t>(n);
 }
 
+/// getcwd(2): the length without its NUL. A directory outside the root reads "(unreachable)…", without a leading '/'.
+inline Sys<std::size_t> getcwd(std::span<char> into) {
+  const long n = ::syscall(SYS_getcwd, into.data(), into.size());
+  if (n < 0) return failed("getcwd");
+  return static_cast<std::size_t>(n) - 1;
+}
+
 inline Sys<void> mkdirat(FdView directory, const char* path, mode_t mode) {
   return done(::mkdirat(directory.get(), path, mode), "mkdirat");
 }
