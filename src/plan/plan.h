@@ -4,6 +4,11 @@
 // Steps are carried out in order. A step's place (from 1) is its StepId: the policy line that asked for it, a failure
 // in the child and a report line all name it. Paths in steps are absolute and hold no symbolic link on the side that
 // they name: `source` on the host, `target` inside the new root.
+//
+// Mount points are never made by the way: every target of a mount, mask or pin stands already, made by a Make… step
+// before it or as part of what an earlier step mounted. Make… steps name only paths on file systems of our own (the
+// private root, the tmpfs of a MountTmpfs), and make missing parents on the way, 0755. So nothing but Bind::create
+// ever makes anything on the host.
 #pragma once
 
 #include <cstdint>
@@ -69,7 +74,7 @@ struct BuildRoot {
   friend bool operator==(const BuildRoot&, const BuildRoot&) = default;
 };
 
-/// A directory of the private root (parents are made on the way, 0755).
+/// A directory of the private root. One that was made before, as a parent of something else, is not an error.
 struct MakeDirectory {
   std::string target;
   std::uint32_t mode = 0755;
@@ -82,7 +87,7 @@ struct MakeSymlink {
   friend bool operator==(const MakeSymlink&, const MakeSymlink&) = default;
 };
 
-/// A synthesised file of the private root: passwd, group, hosts, …
+/// A synthesised file of the private root (passwd, group, hosts, …); an empty one is the mount point of a file.
 struct MakeFile {
   std::string target;
   std::string content;
@@ -98,7 +103,8 @@ struct Bind {
   std::string target;
   MountAttributes attributes;
   /// Not empty: `source` did not exist; `id` is then the deepest existing directory's, and these components are made
-  /// below it (0700, never through a link) before the mount. They persist: a write grant asked for them.
+  /// below it (0700, never through a link) before the mount. They persist: a write grant asked for them. A component
+  /// that an earlier step of this plan made is entered; `source` is always that directory joined with all of them.
   std::vector<std::string> create;
   std::optional<std::uint32_t> create_owner_uid, create_owner_gid;
   friend bool operator==(const Bind&, const Bind&) = default;
@@ -125,7 +131,7 @@ struct MountTmpfs {
   friend bool operator==(const MountTmpfs&, const MountTmpfs&) = default;
 };
 
-/// Hides what stands at `target` behind an empty, unreadable-for-nothing object of the same kind.
+/// Hides what stands at `target` behind an empty, read-only object: a directory, or for anything else a regular file.
 struct Mask {
   std::string target;
   bool directory = true;
@@ -133,7 +139,8 @@ struct Mask {
 };
 
 /// Binds a directory (or file) of the new root onto itself: pins it against rename and exchange, and with read_only
-/// keeps what is below it from being written.
+/// keeps what is below it from being written. Recursive, with the attributes of what it is bound from: what was mounted
+/// below it, by the host or by an earlier step, is there afterwards as well.
 struct Pin {
   std::string target;
   bool read_only = false;
@@ -169,7 +176,8 @@ struct DropPrivileges {
 };
 
 struct LandlockRule {
-  std::string target;  ///< path inside the new root
+  std::string
+      target;  ///< path inside the new root; of a directory, or of a file (then only rights that a file can have)
   std::uint64_t access = 0;
   friend bool operator==(const LandlockRule&, const LandlockRule&) = default;
 };
@@ -188,7 +196,7 @@ struct Filter {
   std::string name;  ///< "exec", "system-calls"
   std::vector<std::uint8_t> program;
   bool notify = false;      ///< has USER_NOTIF: a listener goes to the supervisor
-  std::uint32_t flags = 0;  ///< SECCOMP_FILTER_FLAG_*
+  std::uint32_t flags = 0;  ///< as seccomp(2) is given them; with SECCOMP_FILTER_FLAG_NEW_LISTENER where notify is true
   friend bool operator==(const Filter&, const Filter&) = default;
 };
 
