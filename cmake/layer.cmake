@@ -54,6 +54,10 @@ function(layer room)
   endif()
   target_link_libraries(cordon_${target} ${scope} fmt::fmt-header-only ${arg_LIBS})
   set_property(GLOBAL PROPERTY CORDON_ROOTS_${target} "${roots}")
+  # One line per room for tests/layers: "room: used used…: root root…".
+  list(JOIN arg_USES " " used_line)
+  list(JOIN roots " " roots_line)
+  set_property(GLOBAL APPEND PROPERTY CORDON_EDGES "${room}: ${used_line}: ${roots_line}")
 
   if(BUILD_TESTING AND tests)
     add_executable(${target}_test ${tests})
