@@ -1,0 +1,16 @@
+// encode(): a Plan as the bytes of plan/wire.h.
+//
+// A pure function, and no judge: what it makes of a plan that breaks the rules of the wire, the decoder refuses.
+// Everything that the launcher has no use for (reasons, places, notes) stays out; environment values go in.
+#pragma once
+
+#include <cstddef>
+#include <vector>
+
+#include "plan/plan.h"
+
+namespace cordon::enforce::launch {
+
+std::vector<std::byte> encode(const plan::Plan& plan);
+
+}  // namespace cordon::enforce::launch

@@ -1,0 +1,70 @@
+// start(): a Plan becomes a running launcher, on cordon's side of the fence.
+//
+// It screens the standard streams, encodes the plan into a sealed memfd, finds the launcher (the installed one, else
+// the copy that is linked into this program, run from a sealed memfd; equal build id in any case), makes the control
+// and the life socket, starts the launcher by posix_spawn (vfork-like: forking a large caller would cost 15 ms), waits
+// until init was born and the outer launcher is gone, and hands over what supervises init. It returns long before the
+// target runs: what happens then is told by the control socket (protocol.h).
+//
+// Init is a child of the calling process: its end is waited for by Started::init_pidfd. Nothing here is shared between
+// calls; any thread may call. Called by enforce/supervise only. It must not print or read the environment.
+#pragma once
+
+#include <sys/types.h>
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/fd.h"
+#include "base/result.h"
+#include "enforce/launch/protocol.h"
+#include "plan/plan.h"
+
+namespace cordon::enforce::launch {
+
+struct LauncherSource {
+  /// Absolute path of an installed cordon-launch ("" for none). Taken where it is a regular file of root's or of the
+  /// caller's, writable by nobody else, and of this build; else the embedded copy is. AppArmor grants user namespaces
+  /// by path, which a memfd has none of: hence installed first.
+  std::string installed_path;
+};
+
+/// What the target's standard streams are.
+struct Streams {
+  base::FdView in{0}, out{1}, error{2};
+};
+
+enum class Session : std::uint8_t {
+  kCallers,  ///< the caller's session and process group: a job of the caller's shell
+  kOwn,      ///< setsid(2): no controlling terminal
+};
+
+struct Options {
+  Streams streams;
+  Session session = Session::kCallers;
+  /// Signals that the target ignores from its start on; all others have their default. For what cordon's own caller
+  /// ignored (nohup, a shell's background job).
+  std::vector<int> keep_ignored;
+};
+
+enum class LauncherKind : std::uint8_t { kInstalled, kEmbedded };
+
+struct Started {
+  base::Fd init_pidfd;
+  pid_t init = 0;
+  base::Fd control;
+  base::Fd life;
+  LauncherKind launcher = LauncherKind::kEmbedded;
+  std::string passed_over;  ///< why the installed launcher was not taken; "" where it was, or none was named
+};
+
+/// An Error carries the StepId where a step failed before init was born (the namespaces, their maps). On any Error no
+/// process is left.
+base::Result<Started> start(const plan::Plan& plan, const LauncherSource& source, const Options& options = {});
+
+/// The kebab-case name of a check ("root-read-only") and the layer that it stands for.
+std::string_view check_name(Check check);
+plan::Layer check_layer(Check check);
+
+}  // namespace cordon::enforce::launch

@@ -1,0 +1,384 @@
+// The Plan as bytes: what cordon writes into a sealed memfd and cordon-launch reads out of it.
+//
+//   Header | Record × record_count | table (strings and bytes)
+//
+// Flat and uniform, so that the decoder is short enough to be believed: every record has the same size, every string
+// and byte sequence stands in the table and is named by a Ref. View::decode() checks everything once, up front
+// (counts, offsets, terminators, op codes, the shape of each record, absolute paths without "..", the order of the
+// steps); after that the accessors cannot fail. It allocates nothing, throws nothing and keeps no pointer but to the
+// bytes that it was given, which must not change: the launcher insists on the memfd's seals.
+//
+// Written by enforce/launch/encode.cc, read by the launcher program and by fuzz/. Versions are never mixed: the build
+// id in the header must be the reader's own.
+#pragma once
+
+#include <linux/filter.h>
+#include <sched.h>
+#include <sys/stat.h>
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <span>
+
+#include "base/result.h"
+
+namespace cordon::plan::wire {
+
+inline constexpr std::uint64_t kMagic = 0x4e414c5044524f43;  // "CORDPLAN"
+inline constexpr std::uint32_t kVersion = 1;
+inline constexpr std::uint32_t kMostRecords = 65'535;
+inline constexpr std::size_t kMostBytes = 32U << 20;
+inline constexpr std::size_t kLongestPath = 4'095;
+inline constexpr std::size_t kLongestName = 255;
+using BuildId = std::array<char, 32>;
+
+/// One per alternative of plan::step::Any, in its order; kLandlockRule continues the kLandlock before it.
+enum class Op : std::uint16_t {
+  kEnterNamespaces = 1,
+  kBuildRoot,
+  kMakeDirectory,
+  kMakeSymlink,
+  kMakeFile,
+  kBind,
+  kMountProc,
+  kMountDev,
+  kMountTmpfs,
+  kMask,
+  kPin,
+  kEnterRoot,
+  kLoopback,
+  kResourceLimit,
+  kRunAs,
+  kDropPrivileges,
+  kLandlock,
+  kFilter,
+  kExecute,
+  kLandlockRule,
+};
+inline constexpr std::size_t kOps = 20;
+
+/// `size` bytes at `offset` of the table. Of a string: without its NUL, which follows.
+struct Ref {
+  std::uint32_t offset = 0;
+  std::uint32_t size = 0;
+};
+
+struct Header {
+  std::uint64_t magic = kMagic;
+  std::uint32_t version = kVersion;
+  std::uint32_t record_count = 0;
+  std::uint32_t table_size = 0;
+  std::uint32_t reserved = 0;
+  BuildId build_id{};
+};
+
+struct Record {
+  Op op{};
+  std::uint16_t step = 0;  ///< StepId
+  std::uint32_t flags = 0;
+  std::array<std::uint64_t, 8> args{};
+  std::array<Ref, 4> refs{};
+};
+static_assert(sizeof(Header) == 56 && sizeof(Record) == 104, "no padding: every byte is written and read");
+
+// Record::flags
+inline constexpr std::uint32_t kReadOnly = 1U << 0;  ///< Bind, MountTmpfs, Pin
+inline constexpr std::uint32_t kNoexec = 1U << 1;    ///< Bind, MountTmpfs
+inline constexpr std::uint32_t kNosuid = 1U << 2;    ///< Bind, MountTmpfs
+inline constexpr std::uint32_t kNodev = 1U << 3;     ///< Bind, MountTmpfs
+inline constexpr std::uint32_t kMountFlags = kReadOnly | kNoexec | kNosuid | kNodev;
+inline constexpr std::uint32_t kHasBirthTime = 1U << 4;   ///< Bind
+inline constexpr std::uint32_t kCreateUid = 1U << 5;      ///< Bind
+inline constexpr std::uint32_t kCreateGid = 1U << 6;      ///< Bind
+inline constexpr std::uint32_t kDenySetgroups = 1U << 7;  ///< EnterNamespaces
+inline constexpr std::uint32_t kSetGroups = 1U << 8;      ///< EnterNamespaces
+inline constexpr std::uint32_t kDirectory = 1U << 9;      ///< Mask
+inline constexpr std::uint32_t kNotify = 1U << 10;        ///< Filter
+
+/// What stands in a record, op by op. Unused args, refs and flags must be zero.
+///   args  EnterNamespaces {flags}  BuildRoot {size}  MakeDirectory, MakeFile {mode}  MountDev {shm size}
+///         Bind {device, inode, type, birth_ns, create uid, create gid}  MountTmpfs {size, mode}
+///         ResourceLimit {resource, soft, hard}  RunAs {uid, gid}  Landlock {handled, scoped, abi}
+///         LandlockRule {access}  Filter {flags}
+///   refs  the target first; then: EnterNamespaces {uid map, gid map (as the files of user_namespaces(7) want them),
+///         groups (u32 each)}  MakeSymlink {target, text}  MakeFile {target, content}  Bind {target, source, create}
+///         Filter {name, program}  Execute {path, argv, environment, working directory}
+enum class RefKind : std::uint8_t { kNone, kPath, kText, kBytes, kList };
+
+/// Where in the order of steps an op may stand; never falls from record to record.
+enum class Phase : std::uint8_t { kEnter = 1, kRoot, kMounts, kEnterRoot, kTarget, kExecute };
+
+/// How often an op may occur.
+enum class Times : std::uint8_t { kAny, kAtMostOnce, kOnce };
+
+struct Shape {
+  Phase phase{};
+  Times times{};
+  std::uint8_t args = 0;
+  std::uint32_t flags = 0;
+  std::array<RefKind, 4> refs{};
+};
+
+/// The shape of each op: kShapes[op - 1].
+inline constexpr std::array<Shape, kOps> kShapes = [] {
+  using enum RefKind;
+  constexpr auto kAny = Times::kAny, kAtMostOnce = Times::kAtMostOnce, kOnce = Times::kOnce;
+  return std::array<Shape, kOps>{{
+      {Phase::kEnter, kOnce, 1, kDenySetgroups | kSetGroups, {kText, kText, kBytes}},
+      {Phase::kRoot, kOnce, 1, 0, {}},
+      {Phase::kMounts, kAny, 1, 0, {kPath}},
+      {Phase::kMounts, kAny, 0, 0, {kPath, kText}},
+      {Phase::kMounts, kAny, 1, 0, {kPath, kBytes}},
+      {Phase::kMounts, kAny, 6, kMountFlags | kHasBirthTime | kCreateUid | kCreateGid, {kPath, kPath, kList}},
+      {Phase::kMounts, kAtMostOnce, 0, 0, {kPath}},
+      {Phase::kMounts, kAtMostOnce, 1, 0, {kPath}},
+      {Phase::kMounts, kAny, 2, kMountFlags, {kPath}},
+      {Phase::kMounts, kAny, 0, kDirectory, {kPath}},
+      {Phase::kMounts, kAny, 0, kReadOnly, {kPath}},
+      {Phase::kEnterRoot, kOnce, 0, 0, {}},
+      {Phase::kEnterRoot, kAtMostOnce, 0, 0, {}},
+      {Phase::kTarget, kAny, 3, 0, {}},
+      {Phase::kTarget, kAtMostOnce, 2, 0, {}},
+      {Phase::kTarget, kOnce, 0, 0, {}},
+      {Phase::kTarget, kAtMostOnce, 3, 0, {}},
+      {Phase::kTarget, kAny, 1, kNotify, {kText, kBytes}},
+      {Phase::kExecute, kOnce, 0, 0, {kPath, kList, kList, kPath}},
+      {Phase::kTarget, kAny, 1, 0, {kPath}},
+  }};
+}();
+inline constexpr const Shape& shape_of(Op op) { return kShapes[static_cast<std::size_t>(op) - 1]; }
+
+/// Why bytes are not a plan.
+enum class Fault : std::uint8_t {
+  kSize,   ///< too short, too long, or the counts do not add up to it
+  kMagic,  ///< not a plan at all
+  kVersion,
+  kOp,         ///< an op code that does not exist
+  kOrder,      ///< a step where it may not stand, one too many, or one missing
+  kStep,       ///< step ids that do not rise
+  kShape,      ///< a field that this op does not have is not zero
+  kReference,  ///< outside the table, or without its NUL
+  kPath,       ///< not absolute, or not normal, or too long
+  kValue,      ///< a number or a text that this op cannot have
+};
+
+struct Malformed {
+  Fault fault{};
+  std::uint16_t step = 0;  ///< of the record that is wrong; 0: the whole
+  friend bool operator==(const Malformed&, const Malformed&) = default;
+};
+
+/// An absolute, lexically normal path: one leading '/', no empty component, no '.', no '..', no trailing '/'.
+inline bool is_normal_path(const char* text, std::size_t size) {
+  if (size == 0 || size > kLongestPath || text[0] != '/') return false;
+  if (size == 1) return true;
+  std::size_t start = 1;
+  for (std::size_t i = 1; i <= size; ++i) {
+    if (i < size && text[i] != '/') continue;
+    const std::size_t length = i - start;
+    if (length == 0 || length > kLongestName) return false;
+    if (text[start] == '.' && (length == 1 || (length == 2 && text[start + 1] == '.'))) return false;
+    start = i + 1;
+  }
+  return true;
+}
+
+/// The strings of a kList, each NUL-terminated, in order.
+class List {
+ public:
+  List(const char* at, std::size_t size) : at_(at), end_(at + size) {}
+  [[nodiscard]] const char* next() {  ///< nullptr at the end
+    if (at_ == end_) return nullptr;
+    const char* here = at_;
+    at_ += std::strlen(at_) + 1;
+    return here;
+  }
+  [[nodiscard]] std::size_t count() const {
+    std::size_t n = 0;
+    for (const char* c = at_; c != end_; ++c) n += *c == '\0' ? 1U : 0U;
+    return n;
+  }
+
+ private:
+  const char* at_;
+  const char* end_;
+};
+
+class View {
+ public:
+  /// Checks all of `bytes`, which must outlive the View and never change.
+  static base::Result<View, Malformed> decode(std::span<const std::byte> bytes);
+
+  [[nodiscard]] std::size_t size() const { return header_.record_count; }
+  [[nodiscard]] const BuildId& build_id() const { return header_.build_id; }
+  /// Copied out: the bytes need not be aligned.
+  [[nodiscard]] Record record(std::size_t index) const {
+    Record out;
+    std::memcpy(&out, records_ + index * sizeof(Record), sizeof out);
+    return out;
+  }
+  [[nodiscard]] const char* string(Ref ref) const { return table_ + ref.offset; }
+  [[nodiscard]] std::span<const std::byte> bytes(Ref ref) const {
+    return {reinterpret_cast<const std::byte*>(table_ + ref.offset), ref.size};
+  }
+  [[nodiscard]] List list(Ref ref) const { return {table_ + ref.offset, ref.size}; }
+
+ private:
+  using Check = base::Result<void, Malformed>;
+  [[nodiscard]] Check check_all() const;
+  [[nodiscard]] Check check_order(const Record& record, const Record& before,
+                                  std::array<std::uint32_t, kOps>& seen) const;
+  [[nodiscard]] Check check_shape(const Record& record) const;
+  [[nodiscard]] bool is_ref(Ref ref, RefKind kind) const;
+  [[nodiscard]] bool is_value(const Record& record) const;
+  [[nodiscard]] bool is_creation(const Record& bind) const;
+
+  Header header_{};
+  const char* records_ = nullptr;
+  const char* table_ = nullptr;
+};
+
+inline auto malformed(Fault fault, std::uint16_t step = 0) { return base::fail(Malformed{fault, step}); }
+
+inline base::Result<View, Malformed> View::decode(std::span<const std::byte> bytes) {
+  View view;
+  if (bytes.size() < sizeof(Header) || bytes.size() > kMostBytes) return malformed(Fault::kSize);
+  std::memcpy(&view.header_, bytes.data(), sizeof(Header));
+  const Header& header = view.header_;
+  if (header.magic != kMagic) return malformed(Fault::kMagic);
+  if (header.version != kVersion || header.reserved != 0) return malformed(Fault::kVersion);
+  if (header.record_count == 0 || header.record_count > kMostRecords) return malformed(Fault::kSize);
+  const std::size_t records = std::size_t{header.record_count} * sizeof(Record);
+  if (bytes.size() != sizeof(Header) + records + header.table_size) return malformed(Fault::kSize);
+  view.records_ = reinterpret_cast<const char*>(bytes.data()) + sizeof(Header);
+  view.table_ = view.records_ + records;
+  if (auto checked = view.check_all(); !checked) return base::fail(checked.error());
+  return view;
+}
+
+inline View::Check View::check_all() const {
+  std::array<std::uint32_t, kOps> seen{};
+  Record before;
+  for (std::size_t i = 0; i < size(); ++i) {
+    const Record one = record(i);
+    const auto op = static_cast<std::size_t>(one.op);
+    if (op == 0 || op > kOps) return malformed(Fault::kOp, one.step);
+    if (auto checked = check_order(one, before, seen); !checked) return checked;
+    if (auto checked = check_shape(one); !checked) return checked;
+    if (!is_value(one)) return malformed(Fault::kValue, one.step);
+    before = one;
+  }
+  for (std::size_t op = 0; op < kOps; ++op) {
+    if (kShapes[op].times == Times::kOnce && seen[op] != 1) return malformed(Fault::kOrder);
+  }
+  return {};
+}
+
+inline View::Check View::check_order(const Record& record, const Record& before,
+                                     std::array<std::uint32_t, kOps>& seen) const {
+  const Shape& shape = shape_of(record.op);
+  std::uint32_t& count = seen[static_cast<std::size_t>(record.op) - 1];
+  if (++count > 1 && shape.times != Times::kAny) return malformed(Fault::kOrder, record.step);
+  if (record.op == Op::kLandlockRule) {
+    const bool continues = before.op == Op::kLandlock || before.op == Op::kLandlockRule;
+    if (!continues || record.step != before.step) return malformed(Fault::kOrder, record.step);
+    return {};
+  }
+  if (record.step == 0 || record.step <= before.step) return malformed(Fault::kStep, record.step);
+  if (before.op != Op{} && shape.phase < shape_of(before.op).phase) return malformed(Fault::kOrder, record.step);
+  return {};
+}
+
+inline View::Check View::check_shape(const Record& record) const {
+  const Shape& shape = shape_of(record.op);
+  if ((record.flags & ~shape.flags) != 0) return malformed(Fault::kShape, record.step);
+  for (std::size_t i = shape.args; i < record.args.size(); ++i) {
+    if (record.args[i] != 0) return malformed(Fault::kShape, record.step);
+  }
+  for (std::size_t i = 0; i < record.refs.size(); ++i) {
+    const Ref ref = record.refs[i];
+    const RefKind kind = shape.refs[i];
+    if (kind == RefKind::kNone && (ref.offset != 0 || ref.size != 0)) return malformed(Fault::kShape, record.step);
+    if (!is_ref(ref, kind)) return malformed(Fault::kReference, record.step);
+    if (kind == RefKind::kPath && !is_normal_path(string(ref), ref.size)) return malformed(Fault::kPath, record.step);
+  }
+  return {};
+}
+
+inline bool View::is_ref(Ref ref, RefKind kind) const {
+  if (kind == RefKind::kNone) return true;
+  const std::uint64_t end = std::uint64_t{ref.offset} + ref.size;
+  if (end > header_.table_size) return false;
+  const char* text = string(ref);
+  if (kind == RefKind::kBytes) return true;
+  if (kind == RefKind::kList) return ref.size == 0 || text[ref.size - 1] == '\0';
+  // A string: not empty, its NUL within the table and no other before it.
+  return ref.size != 0 && end < header_.table_size && text[ref.size] == '\0' &&
+         std::memchr(text, '\0', ref.size) == nullptr;
+}
+
+inline bool View::is_value(const Record& record) const {
+  constexpr std::uint64_t kNeeded = CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID;
+  constexpr std::uint64_t kKnown = kNeeded | CLONE_NEWIPC | CLONE_NEWUTS | CLONE_NEWCGROUP | CLONE_NEWNET;
+  const auto& args = record.args;
+  const bool below_root = record.refs[0].size > 1;  // a target of "/" would replace the private root
+  switch (record.op) {
+    case Op::kEnterNamespaces:
+      return (args[0] & kNeeded) == kNeeded && (args[0] & ~kKnown) == 0 && record.refs[2].size % sizeof(gid_t) == 0;
+    case Op::kMakeDirectory:
+    case Op::kMakeFile:
+      return args[0] <= 07777 && below_root;
+    case Op::kBind:
+      return args[2] <= UINT32_MAX && args[4] <= UINT32_MAX && args[5] <= UINT32_MAX && below_root &&
+             is_creation(record);
+    case Op::kMountTmpfs:
+      return args[1] <= 07777 && below_root;
+    case Op::kMakeSymlink:
+    case Op::kMountProc:
+    case Op::kMountDev:
+    case Op::kMask:
+    case Op::kPin:
+      return below_root;
+    case Op::kResourceLimit:
+      return args[0] <= UINT32_MAX && args[1] <= args[2];
+    case Op::kRunAs:
+      return args[0] < UINT32_MAX && args[1] < UINT32_MAX;  // -1 is "leave as it is" to setresuid(2)
+    case Op::kLandlock:
+      return args[2] >= 1 && args[2] <= INT32_MAX;
+    case Op::kFilter:
+      return args[0] <= UINT32_MAX && record.refs[1].size != 0 && record.refs[1].size % sizeof(sock_filter) == 0 &&
+             record.refs[1].size / sizeof(sock_filter) <= BPF_MAXINSNS;
+    case Op::kExecute:
+      return record.refs[1].size != 0;  // argv[0]
+    case Op::kBuildRoot:
+    case Op::kEnterRoot:
+    case Op::kLoopback:
+    case Op::kDropPrivileges:
+    case Op::kLandlockRule:
+      return true;
+  }
+  return false;
+}
+
+/// Each component to make is one name, and together they are the end of `source`; what is before them exists.
+inline bool View::is_creation(const Record& bind) const {
+  const char* source = string(bind.refs[1]);
+  std::size_t rest = bind.refs[1].size;
+  std::size_t total = 0;
+  List names = list(bind.refs[2]);
+  while (const char* name = names.next()) total += std::strlen(name) + 1;
+  if (total >= rest && !(total == rest && total != 0)) return total == 0;
+  List again = list(bind.refs[2]);
+  const char* at = source + (rest - total);
+  while (const char* name = again.next()) {
+    const std::size_t length = std::strlen(name);
+    if (length == 0 || *at != '/' || std::memchr(name, '/', length) != nullptr) return false;
+    if (std::memcmp(at + 1, name, length) != 0) return false;
+    at += length + 1;
+  }
+  return *at == '\0';
+}
+
+}  // namespace cordon::plan::wire
