@@ -1,6 +1,7 @@
 // The controlling terminal: its foreground process group and its line settings.
 #pragma once
 
+#include <sys/ioctl.h>
 #include <termios.h>
 #include <unistd.h>
 
@@ -33,6 +34,14 @@ inline Sys<termios> tcgetattr(FdView terminal) {
 inline Sys<void> tcsetattr(FdView terminal, const termios& settings) {
   return done(retry([&] { return ::tcsetattr(terminal.get(), TCSADRAIN, &settings); }), "tcsetattr");
 }
+
+/// Columns and rows; ENOTTY for what is no terminal.
+inline Sys<winsize> window_size(FdView terminal) {
+  winsize size{};
+  if (::ioctl(terminal.get(), TIOCGWINSZ, &size) < 0) return failed("ioctl(TIOCGWINSZ)");
+  return size;
+}
+inline bool is_terminal(FdView fd) { return ::isatty(fd.get()) == 1; }
 
 inline Sys<void> kill(pid_t pid, int signal) { return done(::kill(pid, signal), "kill"); }
 
