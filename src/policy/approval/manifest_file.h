@@ -45,7 +45,7 @@ struct ManifestFile {
 /// links, a file beyond 1 MiB or that cannot be read.
 ///
 /// Codes: manifest-missing, manifest-not-regular, manifest-loop, manifest-too-large, manifest-unreadable,
-/// manifest-path, manifest-changing.
+/// manifest-path, manifest-changing, manifest-is-script.
 base::Result<ManifestFile, base::Diagnostics> open_manifest(std::string_view path);
 
 /// The manifest that was probably meant where the file at `path` turned out not to parse as one: `<path>.manifest.yaml`
