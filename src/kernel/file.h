@@ -127,6 +127,11 @@ inline Sys<std::size_t> getdents64(FdView directory, std::span<std::byte> into) 
   return static_cast<std::size_t>(n);
 }
 
+/// getrandom(2) (3.17). At most 256 bytes, which never come in part.
+inline Sys<void> getrandom(std::span<std::byte> into) {
+  return done(retry([&] { return ::syscall(SYS_getrandom, into.data(), into.size(), 0); }), "getrandom");
+}
+
 inline Sys<Fd> memfd_create(const char* name, unsigned flags) {
   const long fd = ::syscall(SYS_memfd_create, name, flags | kMfdCloexec);
   if (fd < 0) return failed("memfd_create");
