@@ -57,6 +57,12 @@ inline Sys<struct ::statfs> fstatfs(FdView fd) {
   return out;
 }
 
+inline Sys<struct ::statfs> statfs(const char* path) {
+  struct ::statfs out{};
+  if (retry([&] { return ::statfs(path, &out); }) < 0) return failed("statfs");
+  return out;
+}
+
 inline Sys<std::size_t> read(FdView fd, std::span<std::byte> into) {
   const ssize_t n = retry([&] { return ::read(fd.get(), into.data(), into.size()); });
   if (n < 0) return failed("read");
@@ -110,8 +116,14 @@ inline Sys<void> unlinkat(FdView directory, const char* path, int flags) {
 inline Sys<void> renameat2(FdView from, const char* old_path, FdView to, const char* new_path, unsigned flags) {
   return done(::syscall(SYS_renameat2, from.get(), old_path, to.get(), new_path, flags), "renameat2");
 }
+inline Sys<void> chdir(const char* path) { return done(::chdir(path), "chdir"); }
+inline Sys<void> fchdir(FdView directory) { return done(::fchdir(directory.get()), "fchdir"); }
 inline Sys<void> fchmod(FdView fd, mode_t mode) { return done(::fchmod(fd.get(), mode), "fchmod"); }
 inline Sys<void> fchown(FdView fd, uid_t uid, gid_t gid) { return done(::fchown(fd.get(), uid, gid), "fchown"); }
+/// As fchown, of an O_PATH descriptor as well.
+inline Sys<void> fchown_path(FdView fd, uid_t uid, gid_t gid) {
+  return done(::fchownat(fd.get(), "", uid, gid, AT_EMPTY_PATH), "fchownat");
+}
 inline Sys<void> fsync(FdView fd) { return done(::fsync(fd.get()), "fsync"); }
 inline Sys<void> ftruncate(FdView fd, std::uint64_t size) {
   return done(::ftruncate(fd.get(), static_cast<off_t>(size)), "ftruncate");

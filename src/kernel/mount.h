@@ -50,6 +50,10 @@ inline Sys<Fd> fsmount(FdView context, std::uint64_t attributes) {
   return Fd(static_cast<int>(fd));
 }
 
+/// mount(2), for seeing it refused: mounts are made by descriptor.
+inline Sys<void> mount(const char* type, const char* at) {
+  return done(::mount("none", at, type, 0, nullptr), "mount");
+}
 inline Sys<void> pivot_root(const char* new_root, const char* put_old) {
   return done(::syscall(SYS_pivot_root, new_root, put_old), "pivot_root");
 }

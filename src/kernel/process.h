@@ -32,6 +32,10 @@ inline Sys<pid_t> clone3(CloneArgs& args) {
   return static_cast<pid_t>(pid);
 }
 
+inline Sys<void> unshare(std::uint64_t flags) {
+  return done(::syscall(SYS_unshare, static_cast<unsigned long>(flags)), "unshare");
+}
+
 inline Sys<Fd> pidfd_open(pid_t pid, unsigned flags = 0) {
   const long fd = ::syscall(SYS_pidfd_open, pid, flags);
   if (fd < 0) return failed("pidfd_open");
@@ -56,10 +60,24 @@ inline Sys<siginfo_t> waitid(idtype_t type, id_t id, int options) {
   return info;
 }
 
+/// wait4(2) of any child; 0 where WNOHANG found none. `status` as the man page's macros read it.
+inline Sys<pid_t> wait_any(int& status, int options) {
+  const pid_t pid = static_cast<pid_t>(::wait4(-1, &status, options, nullptr));
+  if (pid < 0) return failed("wait4");
+  return pid;
+}
+
 /// poll(2); timeout in milliseconds, -1: none. EINTR is answered, not retried: the caller decides.
 inline Sys<int> poll(std::span<pollfd> fds, int timeout_ms) {
   const int n = ::poll(fds.data(), fds.size(), timeout_ms);
   if (n < 0) return failed("poll");
+  return n;
+}
+
+/// ppoll(2) without a time limit, with `mask` blocked meanwhile. EINTR is answered.
+inline Sys<int> ppoll(std::span<pollfd> fds, const sigset_t& mask) {
+  const int n = ::ppoll(fds.data(), fds.size(), nullptr, &mask);
+  if (n < 0) return failed("ppoll");
   return n;
 }
 
@@ -82,6 +100,11 @@ inline Sys<bool> is_ignored(int signal) {
   struct sigaction action{};
   if (::sigaction(signal, nullptr, &action) < 0) return failed("sigaction");
   return (action.sa_flags & SA_SIGINFO) == 0 && action.sa_handler == SIG_IGN;
+}
+inline Sys<void> handle_signal(int signal, void (*handler)(int)) {
+  struct sigaction action{};
+  action.sa_handler = handler;
+  return done(::sigaction(signal, &action, nullptr), "sigaction");
 }
 inline Sys<Fd> timerfd_create() {
   const int fd = ::timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);

@@ -1,6 +1,8 @@
 // Unix socket pairs with descriptors in messages.
 #pragma once
 
+#include <net/if.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <sys/uio.h>
 
@@ -21,6 +23,25 @@ inline Sys<SocketPair> socketpair(int type) {
   std::array<int, 2> fds{};
   if (::socketpair(AF_UNIX, type | SOCK_CLOEXEC, 0, fds.data()) < 0) return failed("socketpair");
   return SocketPair{Fd(fds[0]), Fd(fds[1])};
+}
+
+/// A datagram socket of AF_INET or AF_INET6.
+inline Sys<Fd> datagram_socket(int family) {
+  const int fd = ::socket(family, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+  if (fd < 0) return failed("socket");
+  return Fd(fd);
+}
+inline Sys<void> connect(FdView socket, std::span<const std::byte> address) {
+  return done(::connect(socket.get(), reinterpret_cast<const sockaddr*>(address.data()),
+                        static_cast<socklen_t>(address.size())),
+              "connect");
+}
+/// Sets IFF_UP on an interface of the caller's network namespace, by any socket of it.
+inline Sys<void> bring_up(FdView socket, const char* interface) {
+  ifreq request{};
+  std::strncpy(request.ifr_name, interface, sizeof request.ifr_name - 1);
+  request.ifr_flags = IFF_UP | IFF_RUNNING;
+  return done(::ioctl(socket.get(), SIOCSIFFLAGS, &request), "ioctl(SIOCSIFFLAGS)");
 }
 
 struct Pipe {
