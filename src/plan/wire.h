@@ -152,9 +152,9 @@ inline constexpr const Shape& shape_of(Op op) { return kShapes[static_cast<std::
 
 /// Why bytes are not a plan.
 enum class Fault : std::uint8_t {
-  kSize,   ///< too short, too long, or the counts do not add up to it
-  kMagic,  ///< not a plan at all
-  kVersion,
+  kSize,      ///< too short, too long, or the counts do not add up to it
+  kNotAPlan,  ///< another magic number
+  kOtherVersion,
   kOp,         ///< an op code that does not exist
   kOrder,      ///< a step where it may not stand, one too many, or one missing
   kStep,       ///< step ids that do not rise
@@ -247,8 +247,8 @@ inline base::Result<View, Malformed> View::decode(std::span<const std::byte> byt
   if (bytes.size() < sizeof(Header) || bytes.size() > kMostBytes) return malformed(Fault::kSize);
   std::memcpy(&view.header_, bytes.data(), sizeof(Header));
   const Header& header = view.header_;
-  if (header.magic != kMagic) return malformed(Fault::kMagic);
-  if (header.version != kVersion || header.reserved != 0) return malformed(Fault::kVersion);
+  if (header.magic != kMagic) return malformed(Fault::kNotAPlan);
+  if (header.version != kVersion || header.reserved != 0) return malformed(Fault::kOtherVersion);
   if (header.record_count == 0 || header.record_count > kMostRecords) return malformed(Fault::kSize);
   const std::size_t records = std::size_t{header.record_count} * sizeof(Record);
   if (bytes.size() != sizeof(Header) + records + header.table_size) return malformed(Fault::kSize);
@@ -364,21 +364,21 @@ inline bool View::is_value(const Record& record) const {
 
 /// Each component to make is one name, and together they are the end of `source`; what is before them exists.
 inline bool View::is_creation(const Record& bind) const {
-  const char* source = string(bind.refs[1]);
-  std::size_t rest = bind.refs[1].size;
-  std::size_t total = 0;
+  const Ref source = bind.refs[1];
+  std::size_t total = 0;  // of "/name" for each
+  List sizes = list(bind.refs[2]);
+  while (const char* name = sizes.next()) total += 1 + std::strlen(name);
+  if (total == 0) return true;
+  if (total > source.size) return false;
+  const char* at = string(source) + (source.size - total);
   List names = list(bind.refs[2]);
-  while (const char* name = names.next()) total += std::strlen(name) + 1;
-  if (total >= rest && !(total == rest && total != 0)) return total == 0;
-  List again = list(bind.refs[2]);
-  const char* at = source + (rest - total);
-  while (const char* name = again.next()) {
+  while (const char* name = names.next()) {
     const std::size_t length = std::strlen(name);
-    if (length == 0 || *at != '/' || std::memchr(name, '/', length) != nullptr) return false;
-    if (std::memcmp(at + 1, name, length) != 0) return false;
-    at += length + 1;
+    const bool is_name = length != 0 && std::memchr(name, '/', length) == nullptr;
+    if (!is_name || *at != '/' || std::memcmp(at + 1, name, length) != 0) return false;
+    at += 1 + length;
   }
-  return *at == '\0';
+  return true;
 }
 
 }  // namespace cordon::plan::wire

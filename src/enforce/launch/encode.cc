@@ -1,0 +1,146 @@
+#include "enforce/launch/encode.h"
+
+#include <algorithm>
+#include <cstring>
+#include <span>
+#include <string>
+#include <string_view>
+#include <variant>
+
+#include "base/check.h"
+#include "cordon_build_id.h"
+#include "plan/wire.h"
+
+namespace cordon::enforce::launch {
+namespace {
+
+namespace wire = plan::wire;
+namespace step = plan::step;
+using wire::Op;
+using wire::Record;
+using wire::Ref;
+
+class Encoder {
+ public:
+  void add(const plan::Step& planned, std::uint16_t id) {
+    step_ = id;
+    std::visit([&](const auto& act) { encode(act); }, planned.act);
+  }
+  [[nodiscard]] std::vector<std::byte> finish() const;
+
+ private:
+  Ref string(std::string_view text) {
+    const Ref ref = bytes(text.data(), text.size());
+    table_.push_back('\0');
+    return ref;
+  }
+  Ref bytes(const void* data, std::size_t size) {
+    const Ref ref{.offset = static_cast<std::uint32_t>(table_.size()), .size = static_cast<std::uint32_t>(size)};
+    table_.append(static_cast<const char*>(data), size);
+    return ref;
+  }
+  Ref list(std::span<const std::string> texts) {
+    Ref ref{.offset = static_cast<std::uint32_t>(table_.size()), .size = 0};
+    for (const std::string& text : texts) {
+      // A NUL would make two arguments of one. The decoder refuses a list of that size.
+      if (text.contains('\0')) return {.offset = ref.offset, .size = UINT32_MAX};
+      ref.size += string(text).size + 1;
+    }
+    return ref;
+  }
+  Ref map(std::span<const plan::IdRange> ranges) {
+    std::string text;
+    for (const plan::IdRange& range : ranges) {
+      text += std::to_string(range.inside) + " " + std::to_string(range.outside) + " " + std::to_string(range.count);
+      text += "\n";
+    }
+    return string(text);
+  }
+  void put(Op op, std::uint32_t flags, std::initializer_list<std::uint64_t> args, std::initializer_list<Ref> refs) {
+    Record record{.op = op, .step = step_, .flags = flags};
+    std::ranges::copy(args, record.args.begin());
+    std::ranges::copy(refs, record.refs.begin());
+    records_.push_back(record);
+  }
+
+  void encode(const step::EnterNamespaces& act) {
+    const std::uint32_t flags =
+        (act.deny_setgroups ? wire::kDenySetgroups : 0) | (act.set_groups ? wire::kSetGroups : 0);
+    put(Op::kEnterNamespaces, flags, {act.flags},
+        {map(act.uids), map(act.gids), bytes(act.groups.data(), act.groups.size() * sizeof(act.groups[0]))});
+  }
+  void encode(const step::BuildRoot& act) { put(Op::kBuildRoot, 0, {act.size_bytes}, {}); }
+  void encode(const step::MakeDirectory& act) { put(Op::kMakeDirectory, 0, {act.mode}, {string(act.target)}); }
+  void encode(const step::MakeSymlink& act) { put(Op::kMakeSymlink, 0, {}, {string(act.target), string(act.text)}); }
+  void encode(const step::MakeFile& act) {
+    put(Op::kMakeFile, 0, {act.mode}, {string(act.target), bytes(act.content.data(), act.content.size())});
+  }
+  void encode(const step::Bind& act) {
+    std::uint32_t flags = mount_flags(act.attributes);
+    if (act.id.has_birth_time) flags |= wire::kHasBirthTime;
+    if (act.create_owner_uid) flags |= wire::kCreateUid;
+    if (act.create_owner_gid) flags |= wire::kCreateGid;
+    put(Op::kBind, flags,
+        {act.id.device, act.id.inode, act.id.type, static_cast<std::uint64_t>(act.id.birth_ns),
+         act.create_owner_uid.value_or(0), act.create_owner_gid.value_or(0)},
+        {string(act.target), string(act.source), list(act.create)});
+  }
+  void encode(const step::MountProc& act) { put(Op::kMountProc, 0, {}, {string(act.target)}); }
+  void encode(const step::MountDev& act) { put(Op::kMountDev, 0, {act.shm_bytes}, {string(act.target)}); }
+  void encode(const step::MountTmpfs& act) {
+    put(Op::kMountTmpfs, mount_flags(act.attributes), {act.size_bytes, act.mode}, {string(act.target)});
+  }
+  void encode(const step::Mask& act) { put(Op::kMask, act.directory ? wire::kDirectory : 0, {}, {string(act.target)}); }
+  void encode(const step::Pin& act) { put(Op::kPin, act.read_only ? wire::kReadOnly : 0, {}, {string(act.target)}); }
+  void encode(const step::EnterRoot&) { put(Op::kEnterRoot, 0, {}, {}); }
+  void encode(const step::Loopback&) { put(Op::kLoopback, 0, {}, {}); }
+  void encode(const step::ResourceLimit& act) { put(Op::kResourceLimit, 0, {act.resource, act.soft, act.hard}, {}); }
+  void encode(const step::RunAs& act) { put(Op::kRunAs, 0, {act.uid, act.gid}, {}); }
+  void encode(const step::DropPrivileges&) { put(Op::kDropPrivileges, 0, {}, {}); }
+  void encode(const step::Landlock& act) {
+    put(Op::kLandlock, 0, {act.handled_access, act.scoped, static_cast<std::uint64_t>(act.abi)}, {});
+    for (const step::LandlockRule& rule : act.rules) put(Op::kLandlockRule, 0, {rule.access}, {string(rule.target)});
+  }
+  void encode(const step::Filter& act) {
+    put(Op::kFilter, act.notify ? wire::kNotify : 0, {act.flags},
+        {string(act.name), bytes(act.program.data(), act.program.size())});
+  }
+  void encode(const step::Execute& act) {
+    put(Op::kExecute, 0, {}, {string(act.path), list(act.argv), list(act.environment), string(act.working_directory)});
+  }
+
+  static std::uint32_t mount_flags(const plan::MountAttributes& attributes) {
+    return (attributes.read_only ? wire::kReadOnly : 0) | (attributes.noexec ? wire::kNoexec : 0) |
+           (attributes.nosuid ? wire::kNosuid : 0) | (attributes.nodev ? wire::kNodev : 0);
+  }
+
+  std::uint16_t step_ = 0;
+  std::vector<Record> records_;
+  std::string table_;
+};
+
+std::vector<std::byte> Encoder::finish() const {
+  wire::Header header{.record_count = static_cast<std::uint32_t>(records_.size()),
+                      .table_size = static_cast<std::uint32_t>(table_.size())};
+  static_assert(sizeof(CORDON_BUILD_ID) == sizeof header.build_id + 1);
+  std::memcpy(header.build_id.data(), CORDON_BUILD_ID, header.build_id.size());
+  const std::size_t records = records_.size() * sizeof(Record);
+  std::vector<std::byte> out(sizeof header + records + table_.size());
+  std::memcpy(out.data(), &header, sizeof header);
+  std::memcpy(out.data() + sizeof header, records_.data(), records);
+  std::memcpy(out.data() + sizeof header + records, table_.data(), table_.size());
+  return out;
+}
+
+}  // namespace
+
+std::vector<std::byte> encode(const plan::Plan& plan) {
+  // Step ids are 16 bits; a plan beyond that cannot have been made by the planner, which bounds its grants.
+  CORDON_CHECK(plan.steps.size() < wire::kMostRecords);
+  Encoder encoder;
+  std::uint16_t id = 0;
+  for (const plan::Step& one : plan.steps) encoder.add(one, ++id);
+  return encoder.finish();
+}
+
+}  // namespace cordon::enforce::launch
