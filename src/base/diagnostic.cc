@@ -16,7 +16,24 @@ std::string_view line_of(std::string_view source, std::uint32_t line) {
     if (newline == std::string_view::npos) return {};
     source.remove_prefix(newline + 1);
   }
-  return source.substr(0, source.find('\n'));
+  source = source.substr(0, source.find('\n'));
+  if (source.ends_with('\r')) source.remove_suffix(1);
+  return source;
+}
+
+bool is_continuation(char byte) { return (static_cast<unsigned char>(byte) & 0xc0) == 0x80; }
+
+/// `offset` or a little less, where no UTF-8 sequence is cut.
+std::size_t rune_boundary(std::string_view text, std::size_t offset) {
+  offset = std::min(offset, text.size());
+  for (int step = 0; step < 3 && offset > 0 && offset < text.size() && is_continuation(text[offset]); ++step) --offset;
+  return offset;
+}
+
+/// How many columns the escaped text takes, wide characters counted as one.
+std::size_t columns(std::string_view text) {
+  const std::string shown = escape(text);
+  return static_cast<std::size_t>(std::ranges::count_if(shown, [](char byte) { return !is_continuation(byte); }));
 }
 
 }  // namespace
@@ -27,14 +44,15 @@ std::string excerpt(const Span& at, std::string_view source) {
   std::string_view line = line_of(source, at.line);
   std::size_t column = std::min<std::size_t>(at.column > 0 ? at.column - 1 : 0, line.size());
   if (column > kContextBeforeCaret) {
-    line.remove_prefix(column - kContextBeforeCaret);
-    column = kContextBeforeCaret;
+    const std::size_t cut = rune_boundary(line, column - kContextBeforeCaret);
+    line.remove_prefix(cut);
+    column -= cut;
   }
-  line = line.substr(0, kExcerptColumns);
+  line = line.substr(0, rune_boundary(line, kExcerptColumns));
   const std::string number = std::to_string(at.line);
   const std::size_t marked = std::clamp<std::size_t>(at.length, 1, std::max<std::size_t>(line.size() - column, 1));
-  const std::size_t indent = escape(line.substr(0, column)).size();
-  const std::size_t carets = std::max<std::size_t>(escape(line.substr(column, marked)).size(), 1);
+  const std::size_t indent = columns(line.substr(0, column));
+  const std::size_t carets = std::max<std::size_t>(columns(line.substr(column, marked)), 1);
   return "  " + number + " | " + escape(line) + "\n  " + std::string(number.size(), ' ') + " | " +
          std::string(indent, ' ') + std::string(carets, '^') + "\n";
 }
