@@ -23,6 +23,7 @@
 #include "base/result.h"
 #include "policy/approval/facts.h"
 #include "policy/approval/pins.h"
+#include "policy/policy.h"
 
 namespace cordon::policy::approval {
 
@@ -62,6 +63,7 @@ enum class JournalSource : std::uint8_t { kOwn, kOlder };
 struct JournalReading {
   JournalVerdict verdict = JournalVerdict::kAbsent;
   std::optional<JournalEntry> entry;  ///< only for kMatches
+  std::optional<Policy> approved;     ///< entry->policy, parsed; only for kMatches
   JournalSource source = JournalSource::kOwn;
   std::string why;  ///< one sentence for people, quoted; "" for kAbsent and kMatches
 };
