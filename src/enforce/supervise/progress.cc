@@ -1,0 +1,149 @@
+#include "enforce/supervise/progress.h"
+
+#include <fmt/format.h>
+#include <sys/wait.h>
+
+#include <csignal>
+
+#include "enforce/launch/start.h"
+
+namespace cordon::enforce::supervise {
+namespace {
+
+std::string worded(const ProcessEnd& end) {
+  if (end.signal) return fmt::format("was killed by signal {}", *end.signal);
+  if (end.exit_code) return fmt::format("exited with {}", *end.exit_code);
+  return "is gone, how is not known";
+}
+
+}  // namespace
+
+ProcessEnd ProcessEnd::from_wait_status(int status) {
+  if (WIFSIGNALED(status)) return {.signal = WTERMSIG(status), .core_dumped = WCOREDUMP(status)};
+  return {.exit_code = WEXITSTATUS(status)};
+}
+
+Progress::Progress(const plan::Plan& plan) : exec_closed_(plan.exec_closed) {}
+
+void Progress::fail_setup(base::Error error) {
+  must_kill_ = true;
+  if (!outcome_.setup_error) outcome_.setup_error = std::move(error);
+}
+
+void Progress::fail_protocol(std::string detail) {
+  fail_setup({.operation = "recvmsg", .subject = "the launcher's report", .detail = std::move(detail)});
+}
+
+void Progress::on_control(const launch::Message& message, bool has_fd) {
+  switch (message.kind) {
+    case launch::Kind::kInitStarted:
+      return;
+    case launch::Kind::kStepFailed:
+      return step_failed(message);
+    case launch::Kind::kTargetStarted:
+      if (!has_fd) return fail_protocol("the target's process descriptor is missing");
+      target_started_ = true;
+      return;
+    case launch::Kind::kVerified:
+      return verified(message);
+    case launch::Kind::kListener:
+      if (!has_fd || listener_came_) return fail_protocol("expected one seccomp listener");
+      listener_came_ = true;
+      return;
+    case launch::Kind::kReady:
+      return ready();
+    case launch::Kind::kExecFailed:
+      if (!outcome_.setup_error) {
+        outcome_.setup_error = {.operation = "execve", .code = message.code, .step = base::StepId{message.step}};
+      }
+      return;
+    case launch::Kind::kPlanRefused:
+      return fail_setup({.operation = "plan", .subject = "cordon-launch", .detail = message.text.data()});
+    case launch::Kind::kTargetExited:
+    case launch::Kind::kTargetStopped:
+    case launch::Kind::kTargetContinued:
+      break;
+  }
+  fail_protocol(fmt::format("message {} does not belong here", static_cast<unsigned>(message.kind)));
+}
+
+void Progress::step_failed(const launch::Message& message) {
+  fail_setup({.operation = message.text.data(), .code = message.code, .step = base::StepId{message.step}});
+}
+
+void Progress::verified(const launch::Message& message) {
+  outcome_.verifications.push_back({.check = std::string(launch::check_name(message.check)),
+                                    .layer = launch::check_layer(message.check),
+                                    .step = base::StepId{message.step},
+                                    .held = message.held == 1,
+                                    .code = message.code});
+  if (message.held == 1 || not_held_) return;
+  not_held_ = base::Error{.operation = "verify",
+                          .subject = std::string(launch::check_name(message.check)),
+                          .code = message.code,
+                          .step = base::StepId{message.step},
+                          .detail = "what must fail did not"};
+}
+
+void Progress::ready() {
+  ready_ = true;
+  // The child ends by itself where a check does not hold. That it did is not taken on trust.
+  if (not_held_) return fail_setup(*not_held_);
+  if (!target_started_) return fail_protocol("the target's process descriptor is missing");
+  if (exec_closed_ && !listener_came_) return fail_protocol("exec is to be closed, and no seccomp listener came");
+}
+
+void Progress::on_control_closed() {
+  if (outcome_.setup_error) return;
+  if (ready_) {
+    outcome_.executed = true;
+  } else {
+    silent_ = true;
+  }
+}
+
+void Progress::on_life(const launch::Message& message) {
+  if (message.kind == launch::Kind::kTargetExited && !target_end_) {
+    target_end_ = ProcessEnd::from_wait_status(message.code);
+  }
+}
+
+void Progress::killed(plan::EndedBy reason, int signal) {
+  if (killed_ || target_end_) return;
+  killed_ = reason;
+  killed_signal_ = signal;
+}
+
+void Progress::timed_out() {
+  if (!target_end_) outcome_.ended_by = plan::EndedBy::kTimeout;
+}
+
+void Progress::explain_silence(const ProcessEnd& init) {
+  if (outcome_.setup_error || killed_) return;
+  const std::string detail = target_end_ ? "the target's child " + worded(*target_end_) + " before its execve"
+                                         : "init " + worded(init) + " before the target was started";
+  outcome_.setup_error =
+      base::Error{.operation = "launch", .subject = "cordon-launch", .detail = "ended without a word: " + detail};
+}
+
+plan::Outcome Progress::finish(const ProcessEnd& init, std::uint64_t wall_ms) {
+  outcome_.wall_ms = wall_ms;
+  if (!outcome_.executed) explain_silence(init);
+  if (target_end_) {
+    outcome_.exit_code = target_end_->exit_code.value_or(0);
+    outcome_.signal = target_end_->signal.value_or(0);
+    outcome_.core_dumped = target_end_->core_dumped;
+    return outcome_;
+  }
+  outcome_.signal = SIGKILL;
+  if (killed_) {
+    if (outcome_.ended_by != plan::EndedBy::kTimeout) outcome_.ended_by = *killed_;
+    if (!outcome_.executed && killed_signal_ != 0) outcome_.signal = killed_signal_;
+  } else if (outcome_.executed) {
+    outcome_.ended_by = plan::EndedBy::kLapse;
+    outcome_.lapses.push_back({.layer = plan::Layer::kProcesses, .what = "init was killed from outside"});
+  }
+  return outcome_;
+}
+
+}  // namespace cordon::enforce::supervise
