@@ -1,0 +1,411 @@
+#include "enforce/supervise/loop.h"
+
+#include <poll.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <csignal>
+
+#include "enforce/supervise/process_file.h"
+#include "kernel/event.h"
+#include "kernel/process.h"
+#include "kernel/terminal.h"
+
+namespace cordon::enforce::supervise {
+namespace {
+
+constexpr std::uint64_t kNsPerMs = 1'000'000;
+
+base::Result<void> worded(kernel::Sys<void> done, std::string_view subject) {
+  if (!done) return base::fail(kernel::error_at(done.error(), subject));
+  return {};
+}
+
+ProcessEnd end_of(const kernel::Sys<siginfo_t>& info) {
+  if (!info || info->si_pid == 0) return {};  // ECHILD: a host that ignores SIGCHLD, or reaps whatever it finds
+  if (info->si_code == CLD_EXITED) return {.exit_code = info->si_status};
+  return {.signal = info->si_status, .core_dumped = info->si_code == CLD_DUMPED};
+}
+
+}  // namespace
+
+Run::Loop::Loop(const plan::Plan& plan, Options& options)
+    : when_mounted_(std::move(options.when_mounted)),
+      progress_(plan),
+      clock_(kernel::monotonic_ns()),
+      limit_(plan.timeout_ms * kNsPerMs),
+      job_(JobControl::Ability::kCannotStop, 0) {}
+
+Run::Loop::~Loop() { abandon(); }
+
+base::Result<std::unique_ptr<Run::Loop>> Run::Loop::start(const plan::Plan& plan, Options options) {
+  std::unique_ptr<Loop> loop(new Loop(plan, options));
+  CORDON_OK(loop->prepare(options.terminal));
+  CORDON_OK(loop->launch(plan, options));
+  return loop;
+}
+
+base::Result<void> Run::Loop::prepare(Terminal terminal) {
+  const auto take = [](base::Fd& into, kernel::Sys<base::Fd> made) -> base::Result<void> {
+    if (!made) return base::fail(kernel::error_at(made.error(), "the supervisor's loop"));
+    into = std::move(*made);
+    return {};
+  };
+  CORDON_OK(take(epoll_, kernel::epoll_create()));
+  CORDON_OK(take(cancel_, kernel::eventfd()));
+  CORDON_OK(take(timer_, kernel::timerfd_create()));
+  CORDON_OK(watch(Source::kCancel, cancel_));
+  CORDON_OK(watch(Source::kTimer, timer_));
+  if (terminal == Terminal::kUntouched) return {};
+  auto signals = OwnSignals::take();
+  if (!signals) return base::fail(kernel::error_at(signals.error(), "the supervisor's signals"));
+  signals_.emplace(std::move(*signals));
+  return watch(Source::kSignals, signals_->fd());
+}
+
+base::Result<void> Run::Loop::launch(const plan::Plan& plan, Options& options) {
+  CORDON_TRY(ChildStreams streams, make_streams(options));
+  const bool foreground = signals_.has_value();
+  launch::Options how{.streams = streams.views,
+                      .session = foreground ? launch::Session::kCallers : launch::Session::kOwn,
+                      .keep_ignored = {}};
+  if (foreground) how.keep_ignored = signals_->ignored();
+  auto started = launch::start(plan, options.launcher, how);
+  if (!started) return not_started(std::move(started).error());
+  init_pidfd_ = std::move(started->init_pidfd);
+  control_ = std::move(started->control);
+  life_ = std::move(started->life);
+  out_ = std::move(streams.out);
+  error_ = std::move(streams.error);
+  CORDON_OK(watch(Source::kControl, control_));
+  CORDON_OK(watch(Source::kLife, life_));
+  CORDON_OK(watch(Source::kInit, init_pidfd_));
+  if (out_.is_open()) CORDON_OK(watch(Source::kStdout, out_.fd()));
+  if (error_.is_open()) CORDON_OK(watch(Source::kStderr, error_.fd()));
+  if (foreground) take_job();
+  return {};
+}
+
+void Run::Loop::take_job() {
+  signals_->hold_stops();
+  terminal_ = OwnTerminal::open();
+  // A session's leader has nobody above it who would continue it.
+  const bool shell_above = terminal_ && ::getsid(0) != ::getpid();
+  job_ = JobControl(shell_above ? JobControl::Ability::kCanStop : JobControl::Ability::kCannotStop, ::getpgrp());
+}
+
+/// A step that failed in the launcher itself is an Outcome as any other step's; so is a request to end meanwhile.
+base::Result<void> Run::Loop::not_started(base::Error error) {
+  if (signals_) on_signals();
+  if (!progress_.was_killed()) {
+    if (error.step == base::StepId{}) return base::fail(std::move(error));
+    progress_.fail_setup(std::move(error));
+  }
+  finish({});
+  return worded(kernel::eventfd_raise(cancel_), "the supervisor's loop");
+}
+
+base::Result<void> Run::Loop::watch(Source source, base::FdView fd) {
+  return worded(kernel::epoll_add(epoll_, fd, EPOLLIN, static_cast<std::uint64_t>(source)), "the supervisor's loop");
+}
+
+void Run::Loop::close(base::Fd& fd) {
+  if (!fd.valid()) return;
+  // Explicitly: a copy of the descriptor in a process that the host forked would keep it in the set.
+  static_cast<void>(kernel::epoll_remove(epoll_, fd));
+  fd.reset();
+}
+
+void Run::Loop::cancel() { static_cast<void>(kernel::eventfd_raise(cancel_)); }
+
+base::Result<bool> Run::Loop::pass(Block block) {
+  if (outcome_) return true;
+  CORDON_OK(arm_timer());
+  std::array<epoll_event, kSources> events{};
+  const auto count = kernel::epoll_wait(epoll_, events, block == Block::kYes ? -1 : 0);
+  if (!count) return base::fail(kernel::error_at(count.error(), "the supervisor's loop"));
+  std::array<std::uint32_t, kSources> ready{};
+  for (const epoll_event& event : std::span(events).first(*count)) ready.at(event.data.u64) = event.events;
+  for (std::size_t source = 0; source < kSources && !outcome_; ++source) {
+    if (ready.at(source) != 0) CORDON_OK(handle(static_cast<Source>(source), ready.at(source)));
+  }
+  if (progress_.must_kill() && !outcome_) kill_run();
+  return outcome_.has_value();
+}
+
+base::Result<void> Run::Loop::handle(Source source, std::uint32_t events) {
+  switch (source) {
+    case Source::kSignals:
+      on_signals();
+      return {};
+    case Source::kCancel:
+      on_cancel();
+      return {};
+    case Source::kControl:
+      return on_control();
+    case Source::kListener:
+      return on_listener(events);
+    case Source::kLife:
+      return on_life();
+    case Source::kStdout:
+      on_output(out_);
+      return {};
+    case Source::kStderr:
+      on_output(error_);
+      return {};
+    case Source::kTimer:
+      on_time();
+      return {};
+    case Source::kInit:
+      return on_init_end();
+    case Source::kCount:
+      break;
+  }
+  return {};
+}
+
+void Run::Loop::on_signals() {
+  while (const auto arrived = signals_->next()) {
+    react(policy_.on_signal(arrived->signal, arrived->origin, running_ns()));
+  }
+}
+
+void Run::Loop::react(const Reaction& reaction) {
+  switch (reaction.what) {
+    case Reaction::What::kNothing:
+      return;
+    case Reaction::What::kForward:
+      return send_to_target(reaction.signal);
+    case Reaction::What::kEnd:
+      return end_run(plan::EndedBy::kSignal, reaction.signal);
+    case Reaction::What::kStop:
+      return stop_ourselves({.signal = reaction.signal});
+  }
+}
+
+void Run::Loop::on_cancel() {
+  // Not closed: another thread may be writing to it. Once is enough, so it is not looked at again.
+  static_cast<void>(kernel::epoll_remove(epoll_, cancel_));
+  end_run(plan::EndedBy::kSignal, SIGKILL);
+}
+
+base::Result<void> Run::Loop::on_control() {
+  while (control_.valid()) {
+    auto batch = launch::receive(control_, MSG_DONTWAIT);
+    if (!batch && batch.error().code == EAGAIN) return {};
+    if (!batch) progress_.fail_setup(kernel::error_at(batch.error(), "the launcher's report"));
+    if (!batch || batch->count == 0) {
+      close(control_);
+      progress_.on_control_closed();
+    } else {
+      CORDON_OK(take_batch(*batch));
+    }
+  }
+  if (progress_.is_executed()) policy_.executed();
+  if (progress_.is_silent() && target_pidfd_.valid()) {
+    static_cast<void>(kernel::pidfd_send_signal(target_pidfd_, SIGKILL));
+  }
+  return {};
+}
+
+base::Result<void> Run::Loop::take_batch(launch::Batch& batch) {
+  for (std::size_t i = 0; i < batch.count; ++i) {
+    const launch::Message& message = batch.messages.at(i);
+    const bool has_fd = i + 1 == batch.count && batch.fd.valid();
+    progress_.on_control(message, has_fd);
+    if (message.kind == launch::Kind::kTargetStarted && has_fd) take_target(std::move(batch.fd));
+    if (message.kind == launch::Kind::kListener && has_fd) CORDON_OK(take_listener(std::move(batch.fd)));
+  }
+  if (progress_.is_ready() && !progress_.must_kill()) gate_.ready();
+  if (progress_.mounts_are_done()) mounted();
+  return {};
+}
+
+void Run::Loop::take_target(base::Fd pidfd) {
+  target_pidfd_ = std::move(pidfd);
+  target_pid_ = pid_of(target_pidfd_);
+  if (target_pid_) return gate_.target_is(*target_pid_);
+  progress_.fail_setup({.operation = "read",
+                        .subject = "/proc/self/fdinfo",
+                        .detail = "which process the target is cannot be told: /proc must show this process"});
+}
+
+base::Result<void> Run::Loop::take_listener(base::Fd fd) {
+  auto listener = ExecListener::adopt(std::move(fd));
+  if (!listener) return base::fail(kernel::error_at(listener.error(), "the seccomp listener"));
+  listener_.emplace(std::move(*listener));
+  return watch(Source::kListener, listener_->fd());
+}
+
+base::Result<void> Run::Loop::on_listener(std::uint32_t events) {
+  if ((events & EPOLLIN) == 0) {  // the last process under the filter is gone
+    static_cast<void>(kernel::epoll_remove(epoll_, listener_->fd()));
+    listener_.reset();
+    return {};
+  }
+  const auto call = listener_->receive();
+  if (!call) return base::fail(kernel::error_at(call.error(), "the seccomp listener"));
+  // Its caller may have said kReady before the call: read after it, the control socket tells whether this is the probe.
+  CORDON_OK(on_control());
+  return *call ? answer(**call) : base::Result<void>();
+}
+
+base::Result<void> Run::Loop::answer(const ExecListener::Call& call) {
+  const ExecGate::Verdict verdict = gate_.judge(call.pid);
+  const bool let_through = verdict == ExecGate::Verdict::kContinue;
+  const bool recorded = verdict == ExecGate::Verdict::kRefuse;
+  std::string path;
+  if (recorded && gate_.has_room()) path = listener_->read_path(call);
+  const auto accepted = let_through ? listener_->let_through(call) : listener_->refuse(call);
+  if (!accepted) return base::fail(kernel::error_at(accepted.error(), "the seccomp listener"));
+  if (!*accepted) return {};  // its caller is gone, or was interrupted and will ask again
+  if (let_through) gate_.continued();
+  if (recorded) gate_.has_room() ? gate_.record(call.pid, path) : gate_.count();
+  return {};
+}
+
+base::Result<void> Run::Loop::on_life() {
+  while (life_.valid()) {
+    const auto batch = launch::receive(life_, MSG_DONTWAIT);
+    if (!batch && batch.error().code == EAGAIN) return {};
+    if (!batch || batch->count == 0) {
+      close(life_);
+      return {};
+    }
+    for (const launch::Message& message : batch->all()) {
+      progress_.on_life(message);
+      if (message.kind == launch::Kind::kTargetStopped) on_target_stopped(message.code);
+      if (message.kind == launch::Kind::kTargetContinued) job_.target_continued();
+    }
+  }
+  return {};
+}
+
+void Run::Loop::on_target_stopped(int signal) {
+  const auto target = target_pid_ ? process_stat(*target_pid_) : std::nullopt;
+  const pid_t foreground = terminal_ ? terminal_->foreground() : 0;
+  if (const auto stop = job_.target_stopped(signal, target, foreground)) stop_ourselves(*stop);
+}
+
+void Run::Loop::stop_ourselves(const JobControl::Stop& stop) {
+  clock_.stop(kernel::monotonic_ns());
+  if (stop.take_terminal) terminal_->give_to(job_.our_group());
+  signals_->stop_ourselves(stop.signal);
+  clock_.go(kernel::monotonic_ns());
+  armed_for_.reset();
+  if (terminal_) {
+    if (const auto group = job_.resumed(terminal_->foreground())) terminal_->give_to(*group);
+  }
+  continue_target();
+}
+
+/// A shell continues its job's group, and what is in the target's own group besides.
+void Run::Loop::continue_target() {
+  const auto group = job_.target_group();
+  const auto now = target_pid_ ? process_stat(*target_pid_) : std::nullopt;
+  job_.target_continued();
+  send_to_target(SIGCONT);
+  if (group && now && now->group == *group) static_cast<void>(kernel::kill(-*group, SIGCONT));
+}
+
+void Run::Loop::send_to_target(int signal) {
+  if (!target_pidfd_.valid()) return;
+  static_cast<void>(kernel::pidfd_send_signal(target_pidfd_, signal));  // ESRCH: it has just ended
+  // A stopped process sees no signal before it is continued.
+  const bool stops = signal == SIGTSTP || signal == SIGTTIN || signal == SIGTTOU;
+  if (job_.target_is_stopped() && !stops) static_cast<void>(kernel::pidfd_send_signal(target_pidfd_, SIGCONT));
+}
+
+void Run::Loop::on_output(Output& output) {
+  if (output.hand_on() == Output::State::kOpen) return;
+  static_cast<void>(kernel::epoll_remove(epoll_, output.fd()));
+  output.close();
+}
+
+void Run::Loop::on_time() {
+  std::array<std::byte, 8> expirations{};
+  static_cast<void>(kernel::read(timer_, expirations));
+  armed_for_.reset();
+  react(policy_.due(running_ns()));
+  const TimeLimit::Act act = limit_.due(running_ns());
+  if (act == TimeLimit::Act::kNothing) return;
+  progress_.timed_out();
+  if (act == TimeLimit::Act::kKill || !progress_.is_executed()) return end_run(plan::EndedBy::kTimeout, SIGKILL);
+  send_to_target(SIGTERM);
+}
+
+base::Result<void> Run::Loop::arm_timer() {
+  const auto limit = limit_.next();
+  const auto request = policy_.next();
+  const auto next = limit && request ? std::min(limit, request) : (limit ? limit : request);
+  if (next == armed_for_) return {};
+  armed_for_ = next;
+  std::uint64_t after = 0;  // disarms
+  if (next) {
+    const std::uint64_t now = running_ns();
+    after = *next > now ? *next - now : 1;
+  }
+  return worded(kernel::timerfd_settime(timer_, after), "the supervisor's loop");
+}
+
+std::uint64_t Run::Loop::running_ns() const { return clock_.running_ns(kernel::monotonic_ns()); }
+
+void Run::Loop::kill_run() {
+  if (!init_pidfd_.valid()) return;
+  const auto sent = kernel::pidfd_send_signal(init_pidfd_, SIGKILL);
+  if (!sent && sent.error().code != ESRCH) close(life_);  // init exits by this as well
+}
+
+void Run::Loop::end_run(plan::EndedBy reason, int signal) {
+  static_cast<void>(on_life());  // it may have ended by itself just now
+  progress_.killed(reason, signal);
+  kill_run();
+}
+
+base::Result<void> Run::Loop::on_init_end() {
+  const auto end = end_of(kernel::waitid(P_PIDFD, static_cast<id_t>(init_pidfd_.get()), WEXITED | WNOHANG | __WALL));
+  close(init_pidfd_);
+  CORDON_OK(on_control());
+  CORDON_OK(on_life());
+  out_.drain();
+  error_.drain();
+  finish(end);
+  return {};
+}
+
+void Run::Loop::finish(const ProcessEnd& init) {
+  outcome_ = progress_.finish(init, clock_.wall_ns(kernel::monotonic_ns()) / kNsPerMs);
+  outcome_->exec_attempts = gate_.attempts();
+  outcome_->exec_attempts_total = gate_.total();
+  give_back();
+  mounted();
+}
+
+void Run::Loop::give_back() {
+  const bool killed = !outcome_ || outcome_->signal != 0;
+  if (terminal_) terminal_->restore(killed ? OwnTerminal::TargetEnd::kKilled : OwnTerminal::TargetEnd::kByItself);
+  terminal_.reset();
+  signals_.reset();
+}
+
+void Run::Loop::abandon() {
+  listener_.reset();  // whoever waits for an answer gets ENOSYS
+  if (!init_pidfd_.valid()) return;
+  kill_run();
+  close(life_);
+  std::array<pollfd, 1> ended{pollfd{.fd = init_pidfd_.get(), .events = POLLIN, .revents = 0}};
+  while (true) {
+    const auto n = kernel::poll(ended, -1);
+    if (n || n.error().code != EINTR) break;
+  }
+  static_cast<void>(kernel::waitid(P_PIDFD, static_cast<id_t>(init_pidfd_.get()), WEXITED | WNOHANG | __WALL));
+  close(init_pidfd_);
+  give_back();
+}
+
+void Run::Loop::mounted() {
+  if (auto call = std::exchange(when_mounted_, nullptr)) call();
+}
+
+}  // namespace cordon::enforce::supervise

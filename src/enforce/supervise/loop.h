@@ -1,0 +1,116 @@
+// Run::Loop: the descriptors of a run and what is done when one of them is readable.
+//
+// Each pass takes everything that is ready, in a fixed order: first what people want (signals, cancel), then what the
+// run reports (control, then the exec listener, which is judged by it; life), then output and time, and last init's
+// end. Only here are processes signalled, and all by pidfd, but for one SIGCONT to the target's own process group.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+
+#include "base/fd.h"
+#include "base/result.h"
+#include "enforce/launch/protocol.h"
+#include "enforce/supervise/exec_gate.h"
+#include "enforce/supervise/job_control.h"
+#include "enforce/supervise/own_signals.h"
+#include "enforce/supervise/progress.h"
+#include "enforce/supervise/run_clock.h"
+#include "enforce/supervise/signal_policy.h"
+#include "enforce/supervise/streams.h"
+#include "enforce/supervise/supervise.h"
+#include "enforce/supervise/terminal.h"
+
+namespace cordon::enforce::supervise {
+
+class Run::Loop {
+ public:
+  static base::Result<std::unique_ptr<Loop>> start(const plan::Plan& plan, Options options);
+  Loop(const Loop&) = delete;
+  Loop& operator=(const Loop&) = delete;
+  ~Loop();
+
+  enum class Block : std::uint8_t { kNo, kYes };
+  /// One round; true once the run is over.
+  base::Result<bool> pass(Block block);
+  [[nodiscard]] base::FdView poll_fd() const { return epoll_; }
+  void cancel();
+  /// Once, after pass() said true.
+  plan::Outcome take_outcome() { return std::move(*outcome_); }
+  /// Kills what there is and waits for it. For an Error of our own, and for a run that nobody waited for.
+  void abandon();
+
+ private:
+  /// In the order in which a pass looks at them.
+  enum class Source : std::uint8_t {
+    kSignals,
+    kCancel,
+    kControl,
+    kListener,
+    kLife,
+    kStdout,
+    kStderr,
+    kTimer,
+    kInit,
+    kCount
+  };
+  static constexpr auto kSources = static_cast<std::size_t>(Source::kCount);
+
+  Loop(const plan::Plan& plan, Options& options);
+  base::Result<void> prepare(Terminal terminal);
+  base::Result<void> launch(const plan::Plan& plan, Options& options);
+  base::Result<void> not_started(base::Error error);
+  void take_job();
+  base::Result<void> watch(Source source, base::FdView fd);
+  void close(base::Fd& fd);
+
+  base::Result<void> handle(Source source, std::uint32_t events);
+  void on_signals();
+  void on_cancel();
+  base::Result<void> on_control();
+  base::Result<void> on_listener(std::uint32_t events);
+  base::Result<void> on_life();
+  void on_target_stopped(int signal);
+  void on_output(Output& output);
+  void on_time();
+  base::Result<void> on_init_end();
+
+  base::Result<void> take_batch(launch::Batch& batch);
+  void take_target(base::Fd pidfd);
+  base::Result<void> take_listener(base::Fd fd);
+  base::Result<void> answer(const ExecListener::Call& call);
+  void react(const Reaction& reaction);
+  void stop_ourselves(const JobControl::Stop& stop);
+  void continue_target();
+  void send_to_target(int signal);
+  void kill_run();
+  void end_run(plan::EndedBy reason, int signal);
+  void mounted();
+  void finish(const ProcessEnd& init);
+  void give_back();
+  base::Result<void> arm_timer();
+  [[nodiscard]] std::uint64_t running_ns() const;
+
+  base::Fd epoll_, cancel_, timer_;
+  base::Fd control_, life_, init_pidfd_, target_pidfd_;
+  std::optional<pid_t> target_pid_;
+  std::optional<ExecListener> listener_;
+  Output out_, error_;
+  std::function<void()> when_mounted_;
+
+  Progress progress_;
+  ExecGate gate_;
+  RunClock clock_;
+  TimeLimit limit_;
+  std::optional<std::uint64_t> armed_for_;  ///< running time that the timer is set to
+  std::optional<plan::Outcome> outcome_;
+
+  std::optional<OwnSignals> signals_;  ///< Terminal::kForeground only, as the next
+  std::optional<OwnTerminal> terminal_;
+  SignalPolicy policy_;
+  JobControl job_;
+};
+
+}  // namespace cordon::enforce::supervise
