@@ -1,16 +1,21 @@
 # The programs: cordon-launch (the trusted core, static, libc only) and cordon.
 
-# The launcher is compiled without exceptions and RTTI and linked statically whatever the preset; sanitizers stay out of it,
-# because they would add threads, allocators and descriptors to the trusted core. What it enforces is the same in every build.
-if(EXISTS "${CMAKE_SOURCE_DIR}/src/enforce/launch/main.cc")
-  get_property(launch_roots GLOBAL PROPERTY CORDON_ROOTS_enforce_launch)
-  file(GLOB launch_sources CONFIGURE_DEPENDS "${CMAKE_SOURCE_DIR}/src/enforce/launch/*.cc")
-  list(FILTER launch_sources EXCLUDE REGEX "_test\\.cc$")
-  list(FILTER launch_sources EXCLUDE REGEX "/(encode|start)[^/]*\\.cc$")
-  add_executable(cordon-launch ${launch_sources})
-  add_dependencies(cordon-launch cordon_build_id)
-  target_include_directories(cordon-launch PRIVATE ${launch_roots} "${CORDON_GENERATED}")
-  target_link_libraries(cordon-launch PRIVATE cordon_options)
-  target_compile_options(cordon-launch PRIVATE -fno-exceptions -fno-rtti -Os -fno-sanitize=all)
-  target_link_options(cordon-launch PRIVATE -static -fno-sanitize=all)
+include(launcher)
+
+# cordon itself: one static program, because what every run pays for first is the dynamic linker. A sanitizer build links
+# as sanitizers want it.
+get_property(cli_roots GLOBAL PROPERTY CORDON_ROOTS_cli)
+add_executable(cordon "${CMAKE_SOURCE_DIR}/src/cli/main.cc")
+target_include_directories(cordon PRIVATE ${cli_roots})
+target_link_libraries(cordon PRIVATE cordon_options cordon_cli)
+target_include_directories(cordon_cli PRIVATE "${CORDON_GENERATED}")
+add_dependencies(cordon_cli cordon_build_id)
+if(CORDON_STATIC)
+  target_link_options(cordon PRIVATE -static -Wl,--gc-sections)
+endif()
+
+install(TARGETS cordon RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}")
+if(TARGET cordon-launch)
+  add_dependencies(cordon cordon-launch)
+  install(TARGETS cordon-launch RUNTIME DESTINATION "${CMAKE_INSTALL_LIBEXECDIR}/cordon")
 endif()

@@ -1,0 +1,130 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/text.h"
+#include "cli/commands.h"
+#include "cli/pin.h"
+#include "cli/question.h"
+#include "cli/state.h"
+#include "cli/verdict.h"
+#include "cli/view.h"
+#include "report/approve_view.h"
+
+namespace cordon::cli {
+namespace {
+
+namespace approval = policy::approval;
+
+report::ApproveView approve_view(const Opened& opened, const approval::ApproveReview& review) {
+  report::ApproveView view;
+  view.file = opened.file.written_path;
+  view.has_previous = review.has_previous;
+  view.previous_at = review.previous_at;
+  view.previous_by_human = review.previous_reviewed == approval::Reviewed::kByHuman;
+  view.changes = review.changes;
+  for (const approval::PinChange& change : review.pin_changes) view.changes.push_back(approval::to_sentence(change));
+  view.journal_note = review.journal_note;
+  for (const approval::Finding& finding : review.findings)
+    view.findings.push_back(approval::to_diagnostic(finding, opened.file.written_path));
+  view.will_clamp = review.will_clamp;
+  view.pins_nothing = opened.as_written.pin.empty();
+  return view;
+}
+
+report::Refused refused_one(std::string code, std::string message, std::string mend) {
+  plan::RefusedItem item;
+  item.code = std::move(code);
+  item.message = std::move(message);
+  item.mend = std::move(mend);
+  report::Refused out;
+  out.items.push_back(std::move(item));
+  return out;
+}
+
+/// Everything that forbids a stamp: what a run would refuse, and a place where others can rewrite the manifest.
+base::Result<void, Stop> may_stamp(const Opened& opened, const planner::Verdict& verdict,
+                                   const approval::ApproveReview& review) {
+  if (const auto* refusal = std::get_if<plan::Refusal>(&verdict))
+    return base::fail(stop(report::refused(*refusal), opened.file.text));
+  if (!review.fatal) return {};
+  base::Diagnostics fatal;
+  for (const approval::Finding& finding : review.findings)
+    if (finding.fatal) fatal.push_back(approval::to_diagnostic(finding, opened.file.written_path));
+  return base::fail(stop(report::refused(fatal)));
+}
+
+/// Nothing where the answer is yes, or was given with --yes.
+base::Result<approval::Reviewed, Stop> consent(const Context& context, const Arguments& arguments) {
+  if (arguments.has("--yes")) return approval::Reviewed::kWithoutAsking;
+  if (!context.invocation.in.terminal)
+    return base::fail(stop(refused_one("nobody-to-ask", "standard input is no terminal, so nobody can be asked",
+                                       "answer on a terminal, or stamp without asking: --yes")));
+  switch (ask(report::question_text())) {
+    case Answer::kYes:
+      return approval::Reviewed::kByHuman;
+    case Answer::kNo:
+      return base::fail(stop(refused_one("declined", "the answer was not yes", "")));
+    case Answer::kNobody:
+      break;
+  }
+  return base::fail(stop(refused_one("nobody-to-ask", "no answer came from the terminal", "")));
+}
+
+int stamp(Context& context, Opened& opened, const plan::HostFacts& facts, const approval::ApproveReview& review,
+          approval::Reviewed reviewed) {
+  const Invocation& invocation = context.invocation;
+  approval::StampInput input{.as_written = opened.as_written,
+                             .review = review,
+                             .pins = opened.pins,
+                             .generated_at = now_rfc3339(),
+                             .reviewed = reviewed,
+                             .journal = journal_places(invocation.caller, facts.home),
+                             .caller = approval_caller(invocation)};
+  auto stamped = approval::stamp(opened.file, input);
+  if (!stamped)
+    return refuse(context, nullptr, false, report::refused(stamped.error()), opened.file.text, "not stamped");
+  report::ApproveView view;
+  view.file = opened.file.written_path;
+  context.output.print(report::approved_text(view, stamped->clamped, invocation.out.style));
+  if (stamped->journal_failure) {
+    return refuse(context, nullptr, false,
+                  report::refused(*stamped->journal_failure, "journal-not-written",
+                                  "the stamp stands; the next review here will show the whole policy"),
+                  {}, "the stamp could not be recorded on this host");
+  }
+  return context.output.broken() ? kRefused : 0;
+}
+
+}  // namespace
+
+int approve(Context& context, const Arguments& arguments) {
+  const Invocation& invocation = context.invocation;
+  const auto stopped = [&](const Stop& why) {
+    return refuse(context, arguments.command, false, why.refused, why.source, "not stamped");
+  };
+  auto host = open_host(invocation);
+  if (!host) return stopped(host.error());
+  auto opened = open(invocation, host->facts, {arguments.operand(), {}, {}});
+  if (!opened) return stopped(opened.error());
+  if (arguments.has("--pin"))
+    if (auto pinned = pin_entrypoint(*opened, host->facts); !pinned) return stopped(pinned.error());
+  auto decided = verdict(opened->policy, *host, Probing::kProbe);
+  if (!decided) return stopped(decided.error());
+  const approval::ApproveReview review = cli::review(invocation, host->facts, *opened);
+  const report::ApproveView words = approve_view(*opened, review);
+  const report::Style& style = invocation.out.style;
+  if (review.already_approved && !std::holds_alternative<plan::Refusal>(*decided)) {
+    context.output.print(report::already_approved_text(words, style));
+    return context.output.broken() ? kRefused : 0;
+  }
+  const report::ManifestView view = view_of(*opened, *host, *decided, AskRelocatable::kNo);
+  context.output.print(report::summary_text(view, style) + report::callouts_text(view, style) +
+                       report::review_text(words, style));
+  if (auto allowed = may_stamp(*opened, *decided, review); !allowed) return stopped(allowed.error());
+  const auto reviewed = consent(context, arguments);
+  if (!reviewed) return stopped(reviewed.error());
+  return stamp(context, *opened, host->facts, review, *reviewed);
+}
+
+}  // namespace cordon::cli

@@ -1,0 +1,87 @@
+#include "cli/options.h"
+
+#include <algorithm>
+#include <array>
+
+#include "cli/commands.h"
+
+namespace cordon::cli {
+namespace {
+
+constexpr OptionRow kJson{"--json", "", "say it as JSON on standard output"};
+
+constexpr std::array kRun = {
+    OptionRow{"--strict", "", "every layer of the sandbox, or nothing is run"},
+    OptionRow{"--allow-degraded", "", "run with what this host can hold, naming what it cannot"},
+    OptionRow{"--allow-unapproved", "", "run although nobody approved the manifest as it is now"},
+    OptionRow{"--env", "NAME=VALUE", "the value of a name that the manifest lists", Times::kMany},
+    OptionRow{"--dry-run", "", "show the plan and run nothing"},
+    OptionRow{"--report", "FILE", "write what became of the run to FILE, as JSON", Times::kOnce, Complete::kFile},
+    OptionRow{"--as-root", "", "stay root although the entrypoint belongs to somebody else"},
+    OptionRow{"--run-id", "ID", "name the run's scope (needs limits)"},
+    OptionRow{"--json", "", "stream the run as JSON lines: output, then one verdict, refusal or failure"},
+};
+constexpr std::array kValidate = {
+    OptionRow{"--strict", "", "fail where the stamp, the program or a grant does not hold here (for CI)"},
+    OptionRow{"--relocatable", "", "fail where a path ties the manifest to this host"},
+    kJson,
+};
+constexpr std::array kApprove = {
+    OptionRow{"--yes", "", "stamp without asking"},
+    OptionRow{"--pin", "", "let the stamp cover the entrypoint's content too"},
+};
+constexpr std::array kInspect = {
+    OptionRow{"--strict", "", "plan as run --strict would"},
+    OptionRow{"--allow-degraded", "", "plan as run --allow-degraded would"},
+    OptionRow{"--env", "NAME=VALUE", "the value of a name that the manifest lists", Times::kMany},
+    OptionRow{"--as-root", "", "plan as run --as-root would"},
+    kJson,
+};
+constexpr std::array kJsonOnly = {kJson};
+
+using enum Operands;
+constexpr std::array kCommands = {
+    CommandRow{"run", "MANIFEST", Operands::kRun, Complete::kFile,
+               "run a manifest's program under its approved permissions", kRun, JsonShape::kStream, run},
+    CommandRow{"validate", "MANIFEST", kOne, Complete::kFile, "what a manifest grants here, and whether it would run",
+               kValidate, JsonShape::kDocument, validate},
+    CommandRow{"approve", "MANIFEST", kOne, Complete::kFile, "read the permissions, then stamp them", kApprove,
+               JsonShape::kNone, approve},
+    CommandRow{"inspect", "MANIFEST", kOne, Complete::kFile, "the plan of a run, step by step; runs nothing", kInspect,
+               JsonShape::kDocument, inspect},
+    CommandRow{"doctor", "", kNone, Complete::kNothing, "what this host can hold, and the mend for what it cannot",
+               kJsonOnly, JsonShape::kDocument, doctor},
+    CommandRow{"version", "", kNone, Complete::kNothing, "which cordon this is", {}, JsonShape::kNone, version},
+    CommandRow{"completion",
+               "bash|zsh|fish",
+               kOne,
+               Complete::kShell,
+               "a completion script for a shell",
+               {},
+               JsonShape::kNone,
+               completion},
+    CommandRow{"help",
+               "COMMAND",
+               kOptional,
+               Complete::kCommand,
+               "this list, or a command's flags",
+               {},
+               JsonShape::kNone,
+               help},
+};
+
+}  // namespace
+
+std::span<const CommandRow> commands() { return kCommands; }
+
+const CommandRow* find_command(std::string_view name) {
+  const auto found = std::ranges::find(kCommands, name, &CommandRow::name);
+  return found == kCommands.end() ? nullptr : &*found;
+}
+
+const OptionRow* find_option(const CommandRow& command, std::string_view name) {
+  const auto found = std::ranges::find(command.options, name, &OptionRow::name);
+  return found == command.options.end() ? nullptr : &*found;
+}
+
+}  // namespace cordon::cli

@@ -1,0 +1,26 @@
+#include "cli/question.h"
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <string>
+
+#include "kernel/file.h"
+#include "kernel/terminal.h"
+
+namespace cordon::cli {
+
+Answer ask(std::string_view question) {
+  auto terminal = kernel::open_controlling_terminal();
+  if (!terminal) return Answer::kNobody;
+  if (!kernel::write_all(*terminal, std::as_bytes(std::span(question)))) return Answer::kNobody;
+  std::array<char, 64> buffer{};
+  const auto length = kernel::read(*terminal, std::as_writable_bytes(std::span(buffer)));
+  if (!length || *length == 0) return Answer::kNobody;
+  std::string word(buffer.data(), *length);
+  std::erase_if(word, [](unsigned char c) { return std::isspace(c) != 0; });
+  std::ranges::transform(word, word.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  return word == "y" || word == "yes" ? Answer::kYes : Answer::kNo;
+}
+
+}  // namespace cordon::cli

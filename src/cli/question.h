@@ -1,0 +1,14 @@
+// Asking a person. Only where standard input is a terminal, and then on /dev/tty: what a pipe or a here-document holds
+// is nobody's answer.
+#pragma once
+
+#include <string_view>
+
+namespace cordon::cli {
+
+enum class Answer { kYes, kNo, kNobody };
+
+/// Shows the question and reads one line of at most 64 bytes. kNobody: there is no terminal, or it ended.
+Answer ask(std::string_view question);
+
+}  // namespace cordon::cli

@@ -1,0 +1,53 @@
+#include "cli/replan.h"
+
+#include <cerrno>
+
+namespace cordon::cli {
+namespace {
+
+using plan::Feature;
+namespace step = plan::step;
+
+struct Behind {
+  std::vector<Feature> operator()(const step::EnterNamespaces&) const {
+    return {Feature::kUserNamespace, Feature::kMountNamespace, Feature::kPidNamespace,   Feature::kNetNamespace,
+            Feature::kIpcNamespace,  Feature::kUtsNamespace,   Feature::kCgroupNamespace};
+  }
+  std::vector<Feature> operator()(const step::BuildRoot&) const { return {Feature::kTmpfsMount, Feature::kMountApi}; }
+  std::vector<Feature> operator()(const step::Bind&) const { return {Feature::kMountApi, Feature::kOpenat2}; }
+  std::vector<Feature> operator()(const step::MountProc&) const { return {Feature::kProcMount, Feature::kMountApi}; }
+  std::vector<Feature> operator()(const step::MountDev&) const {
+    return {Feature::kTmpfsMount, Feature::kDevptsMount, Feature::kMountApi};
+  }
+  std::vector<Feature> operator()(const step::MountTmpfs&) const { return {Feature::kTmpfsMount, Feature::kMountApi}; }
+  std::vector<Feature> operator()(const step::Mask&) const { return {Feature::kMountApi}; }
+  std::vector<Feature> operator()(const step::Pin&) const { return {Feature::kMountApi}; }
+  std::vector<Feature> operator()(const step::EnterRoot&) const { return {Feature::kMountApi}; }
+  std::vector<Feature> operator()(const step::Loopback&) const { return {Feature::kNetNamespace, Feature::kIpv6}; }
+  std::vector<Feature> operator()(const step::DropPrivileges&) const { return {Feature::kCloseRange}; }
+  std::vector<Feature> operator()(const step::Landlock&) const { return {Feature::kLandlock}; }
+  std::vector<Feature> operator()(const step::Filter& filter) const {
+    if (!filter.notify) return {Feature::kSeccompFilter};
+    return {Feature::kSeccompFilter, Feature::kUserNotification, Feature::kNotificationKillable,
+            Feature::kNotificationSyncWakeup};
+  }
+  template <class Other>
+  std::vector<Feature> operator()(const Other&) const {
+    return {};
+  }
+};
+
+/// What a kernel or a host's configuration answers, as against what a missing or swapped object answers.
+bool is_of_the_host(int code) {
+  return code == EPERM || code == ENOSYS || code == EINVAL || code == EACCES || code == ENOSPC || code == EOPNOTSUPP ||
+         code == ENODEV || code == EUSERS || code == E2BIG;
+}
+
+}  // namespace
+
+std::vector<Feature> features_behind(const plan::Plan& plan, const base::Error& error) {
+  if (error.step.value == 0 || error.step.value > plan.steps.size() || !is_of_the_host(error.code)) return {};
+  return std::visit(Behind{}, plan.at(error.step).act);
+}
+
+}  // namespace cordon::cli

@@ -1,0 +1,248 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <csignal>
+#include <utility>
+
+#include "base/text.h"
+#include "cli/commands.h"
+#include "cli/launcher.h"
+#include "cli/replan.h"
+#include "cli/state.h"
+#include "cli/verdict.h"
+#include "enforce/supervise/supervise.h"
+#include "kernel/file.h"
+#include "report/json.h"
+
+namespace cordon::cli {
+namespace {
+
+namespace supervise = enforce::supervise;
+
+/// One `cordon run`, from its flags to its exit code.
+class Job {
+ public:
+  Job(Context& context, const Arguments& arguments)
+      : context_(context), arguments_(arguments), json_(arguments.has("--json")) {}
+
+  int go();
+
+ private:
+  base::Result<void, Stop> check_flags() const;
+  base::Result<plan::Plan, Stop> prepare();
+  base::Result<plan::Plan, Stop> planned();
+  base::Result<plan::Outcome, Stop> start_and_wait(const plan::Plan& plan);
+  bool assumed_wrongly(const plan::Plan& plan, const plan::Outcome& outcome);
+  void warn_of_location();
+  int conclude(report::Report report);
+  int stopped(const Stop& why);
+  void record(const std::string& document);
+  [[nodiscard]] report::RunRecord run_record() const;
+  base::Result<void, Stop> write_report(const std::string& document);
+
+  Context& context_;
+  const Arguments& arguments_;
+  bool json_;
+  std::optional<Host> host_;
+  std::optional<Opened> opened_;
+  std::vector<plan::Note> location_notes_;
+  std::string run_id_ = new_run_id();
+  std::string started_at_ = now_rfc3339();
+  /// The supervisor failed while the target may have run: neither a verdict nor a refusal can be given.
+  std::optional<base::Error> lost_;
+};
+
+report::Refused flag_mistake(const Arguments& arguments, std::string code, std::string message, std::string mend) {
+  return report::refused_usage(std::move(code), std::move(message), std::move(mend),
+                               usage_line(*arguments.command, 78));
+}
+
+base::Result<void, Stop> Job::check_flags() const {
+  const auto mistake = [&](std::string code, std::string message, std::string mend) {
+    return base::fail(stop(flag_mistake(arguments_, std::move(code), std::move(message), std::move(mend))));
+  };
+  if (arguments_.dashes)
+    return mistake("command-mode", "running a command under a profile is not in this version",
+                   "write a manifest for it: cordon run MANIFEST");
+  if (arguments_.has("--run-id"))
+    return mistake("run-id-needs-limits",
+                   "--run-id names the scope of a run with limits, which this version does not make",
+                   "leave --run-id out");
+  if (arguments_.value("--report").ends_with(".html"))
+    return mistake("report-format", "--report writes JSON; a page to look at is not in this version",
+                   "--report FILE.json");
+  return {};
+}
+
+/// A bare word that is no file but a program: the other door, without its dashes.
+void mend_a_command(const host::Caller& caller, const std::string& word, report::Refused& refused) {
+  if (word.find('/') != std::string::npos || refused.items.front().code != "manifest-missing") return;
+  const auto path = caller.environment.find("PATH");
+  if (path == caller.environment.end()) return;
+  for (std::string_view directory : base::split(path->second, ':')) {
+    const std::string candidate = std::string(directory) + "/" + word;
+    if (directory.empty() || !kernel::faccessat2(kernel::kHere, candidate.c_str(), X_OK, 0)) continue;
+    refused.items.front().mend = fmt::format("did you mean: cordon run -- {}", base::shown(word));
+    return;
+  }
+}
+
+base::Result<plan::Plan, Stop> Job::planned() {
+  const Probing probing = arguments_.has("--dry-run") ? Probing::kProbe : Probing::kAssume;
+  auto decided = verdict(opened_->policy, *host_, probing);
+  if (!decided) return base::fail(std::move(decided).error());
+  if (const auto* refusal = std::get_if<plan::Refusal>(&*decided))
+    return base::fail(stop(report::refused(*refusal), opened_->file.text));
+  return std::get<plan::Plan>(std::move(*decided));
+}
+
+base::Result<plan::Plan, Stop> Job::prepare() {
+  CORDON_OK(check_flags());
+  CORDON_TRY(const policy::Posture posture, posture_of(arguments_));
+  const Invocation& invocation = context_.invocation;
+  CORDON_TRY(host_, open_host(invocation));
+  auto opened = open(invocation, host_->facts, {arguments_.operand(), posture, arguments_.values("--env")});
+  if (!opened) {
+    mend_a_command(invocation.caller, arguments_.operand(), opened.error().refused);
+    return base::fail(std::move(opened).error());
+  }
+  opened_ = std::move(*opened);
+  if (!arguments_.has("--allow-unapproved")) CORDON_OK(require_stamp(invocation, host_->facts, *opened_));
+  return planned();
+}
+
+base::Result<plan::Outcome, Stop> Job::start_and_wait(const plan::Plan& plan) {
+  supervise::Options options;
+  options.launcher = launcher_source();
+  options.terminal = supervise::Terminal::kForeground;
+  options.when_mounted = [this] { host_->session.pins().release(); };
+  if (json_) {
+    const auto stream_to = [this](report::Stream stream) {
+      return [this, stream](std::span<const std::byte> chunk) {
+        context_.output.print(report::chunk_event(stream, {reinterpret_cast<const char*>(chunk.data()), chunk.size()}));
+      };
+    };
+    options.streams = supervise::StreamMode::kCallbacks;
+    options.stdin_mode = supervise::StdinMode::kNull;
+    options.on_stdout = stream_to(report::Stream::kStdout);
+    options.on_stderr = stream_to(report::Stream::kStderr);
+  }
+  auto run = supervise::Run::start(plan, std::move(options));
+  if (!run) {
+    plan::Outcome outcome;
+    outcome.setup_error = run.error();
+    return outcome;
+  }
+  auto outcome = run->wait();
+  if (outcome) return std::move(*outcome);
+  lost_ = outcome.error();
+  return base::fail(stop(report::refused(outcome.error(), "supervision-failed", "")));
+}
+
+/// The facts behind a failed step are dropped and probed, each for real. True where one of them turned out otherwise
+/// than it was assumed: then, and only then, another plan can do better.
+bool Job::assumed_wrongly(const plan::Plan& plan, const plan::Outcome& outcome) {
+  if (!outcome.setup_error) return false;
+  const std::vector<plan::Feature> behind = features_behind(plan, *outcome.setup_error);
+  if (behind.empty()) return false;
+  const plan::HostFacts before = host_->facts;
+  for (plan::Feature feature : behind) host_->session.drop(feature, host_->facts);
+  host_->session.probe(behind, host_->facts);
+  return std::ranges::any_of(behind, [&](plan::Feature feature) {
+    const bool assumed = before.feature(feature).state != plan::Availability::kNo;
+    return assumed && host_->facts.feature(feature).state == plan::Availability::kNo;
+  });
+}
+
+void Job::warn_of_location() {
+  if (opened_->stamp != policy::manifest::StampState::kCurrent) return;
+  for (const policy::approval::Finding& finding : findings(context_.invocation, *opened_)) {
+    base::Diagnostic diagnostic = policy::approval::to_diagnostic(finding, opened_->file.written_path);
+    diagnostic.severity = base::Severity::kWarning;
+    location_notes_.push_back({finding.code, finding.message, diagnostic.at});
+    if (!json_) context_.output.say(report::text(diagnostic, {}, context_.invocation.err.style));
+  }
+}
+
+report::RunRecord Job::run_record() const {
+  return {run_id_, started_at_, opened_ ? opened_->file.real_path : arguments_.operand(),
+          opened_ ? opened_->fingerprint : std::string()};
+}
+
+void Job::record(const std::string& document) {
+  if (!host_) return;
+  const std::string directory = state_directory(context_.invocation.caller, host_->facts.home);
+  // A run is not failed for its record; a full disk or a read-only home is no reason to tell an exit code otherwise.
+  static_cast<void>(write_record(directory, run_id_, approval_caller(context_.invocation), document));
+}
+
+base::Result<void, Stop> Job::write_report(const std::string& document) {
+  const std::string path = arguments_.value("--report");
+  if (path.empty()) return {};
+  auto file = kernel::openat(kernel::kHere, path.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0666);
+  if (!file) return base::fail(stop(report::refused(kernel::error_at(file.error(), path), "report-not-written", "")));
+  if (auto written = kernel::write_all(*file, std::as_bytes(std::span(document))); !written)
+    return base::fail(stop(report::refused(kernel::error_at(written.error(), path), "report-not-written", "")));
+  return {};
+}
+
+int Job::stopped(const Stop& why) {
+  if (lost_ && json_) {
+    context_.output.print(report::failed_event(*lost_));
+    return kRefused;
+  }
+  const std::string_view closing = lost_ ? "the run was ended; what it did until then stands" : "nothing was run";
+  if (host_ && opened_) record(report::record_document(run_record(), why.refused));
+  if (auto written = write_report(report::refusal_document(why.refused)); !written)
+    context_.output.say(report::text(written.error().refused, {}, {}, context_.invocation.err.style));
+  return refuse(context_, arguments_.command, json_, why.refused, why.source, closing);
+}
+
+int Job::conclude(report::Report report) {
+  report.notes.insert(report.notes.end(), location_notes_.begin(), location_notes_.end());
+  for (const policy::PathGrant& grant : opened_->policy.read) {
+    const auto fact = host_->facts.paths.find(grant.path);
+    if (fact != host_->facts.paths.end() && fact->second.state == plan::PathState::kAbsent)
+      report.missing_read_grants.push_back(grant.written);
+  }
+  if (report.failure) {
+    report::Refused refused = report::refused(report);
+    return stopped(stop(std::move(refused), opened_->file.text));
+  }
+  record(report::record_document(run_record(), report));
+  if (json_)
+    context_.output.print(report::verdict_event(report));
+  else
+    context_.output.say(report::text(report, context_.invocation.err.style));
+  if (auto written = write_report(report::report_document(report)); !written) {
+    context_.output.say(report::text(written.error().refused, {}, {}, context_.invocation.err.style));
+    return kRefused;
+  }
+  if (!context_.output.broken()) return report.exit_code;
+  context_.output.say("cordon: error: standard output could not be written, so the verdict was not delivered\n");
+  return kRefused;
+}
+
+int Job::go() {
+  auto plan = prepare();
+  if (!plan) return stopped(plan.error());
+  if (arguments_.has("--dry-run")) {
+    show_plan(context_, *plan, json_);
+    return context_.output.broken() ? kRefused : 0;
+  }
+  warn_of_location();
+  auto outcome = start_and_wait(*plan);
+  if (outcome && assumed_wrongly(*plan, *outcome)) {
+    plan = planned();
+    if (!plan) return stopped(plan.error());
+    outcome = start_and_wait(*plan);
+  }
+  if (!outcome) return stopped(outcome.error());
+  return conclude(report::make_report(*plan, *outcome));
+}
+
+}  // namespace
+
+int run(Context& context, const Arguments& arguments) { return Job(context, arguments).go(); }
+
+}  // namespace cordon::cli

@@ -1,0 +1,27 @@
+// The record that every run leaves for `explain`: one small JSON file in $XDG_STATE_HOME/cordon/runs (0700, files 0600,
+// the newest 50). No values, no output, nothing that the environment held.
+//
+// A record that cannot be written never fails a run: write_record() says why and the caller decides whether to tell.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+#include "base/result.h"
+#include "policy/approval/facts.h"
+
+namespace cordon::cli {
+
+inline constexpr std::size_t kMostRecords = 50;
+
+/// RFC 3339, UTC, now.
+std::string now_rfc3339();
+
+/// Sorts by time, and is unique on this host: "20260102T030405.123456789Z-4711".
+std::string new_run_id();
+
+base::Result<void> write_record(const std::string& state_directory, const std::string& id,
+                                policy::approval::Caller caller, std::string_view document);
+
+}  // namespace cordon::cli

@@ -1,0 +1,63 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "base/text.h"
+#include "cli/commands.h"
+#include "cli/verdict.h"
+#include "cli/view.h"
+#include "report/json.h"
+
+namespace cordon::cli {
+namespace {
+
+/// What `--strict` does not let pass: a stamp that does not hold, whatever a run would refuse, a grant that names
+/// nothing.
+bool holds_strictly(const report::ManifestView& view) {
+  const bool missing = std::ranges::any_of(
+      view.grants, [](const report::GrantView& grant) { return grant.missing && grant.key == "read"; });
+  return view.approval == report::ApprovalState::kCurrent && report::runnable(view) && report::grants_hold(view) &&
+         !missing;
+}
+
+void add_findings(const Invocation& invocation, const Opened& opened, report::ManifestView& view) {
+  if (opened.stamp == policy::manifest::StampState::kUnapproved) return;
+  for (const policy::approval::Finding& finding : findings(invocation, opened)) {
+    plan::Note note{finding.code, finding.message, {}};
+    if (!finding.remedy.empty()) note.text += "; mend: " + finding.remedy;
+    view.notes.push_back(std::move(note));
+  }
+}
+
+}  // namespace
+
+int validate(Context& context, const Arguments& arguments) {
+  const Invocation& invocation = context.invocation;
+  const bool json = arguments.has("--json");
+  const auto stopped = [&](const Stop& why) {
+    return refuse(context, arguments.command, json, why.refused, why.source, "the manifest is not valid");
+  };
+  auto host = open_host(invocation);
+  if (!host) return stopped(host.error());
+  auto opened = open(invocation, host->facts, {arguments.operand(), {}, {}});
+  if (!opened) return stopped(opened.error());
+  auto decided = verdict(opened->policy, *host, Probing::kProbe);
+  if (!decided) return stopped(decided.error());
+
+  const bool ask_relocatable = arguments.has("--relocatable");
+  report::ManifestView view =
+      view_of(*opened, *host, *decided, ask_relocatable ? AskRelocatable::kYes : AskRelocatable::kNo);
+  add_findings(invocation, *opened, view);
+  for (const base::Diagnostic& note : opened->notes) view.notes.push_back({note.code, note.message, note.at});
+  if (json)
+    context.output.print(report::manifest_document(policy::manifest::to_json(opened->as_written), view));
+  else
+    context.output.print(report::validate_text(view, opened->file.text, invocation.out.style));
+  if (context.output.broken()) return kRefused;
+  if (arguments.has("--strict") && !holds_strictly(view)) return kRefused;
+  if (ask_relocatable && !view.relocatable.value_or(false)) return kRefused;
+  return 0;
+}
+
+}  // namespace cordon::cli
