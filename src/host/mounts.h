@@ -1,0 +1,48 @@
+// The mount table as this process sees it: what each mount is, by the id that statx(2) gives, and which mounts may keep
+// a question waiting for ever.
+//
+// Read once for each Session. A mount that is not in it (made since, or hidden by a chroot) is asked with fstatfs(2).
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "kernel/file.h"
+
+namespace cordon::host {
+
+struct Mount {
+  std::string point;  ///< unescaped
+  std::string type;   ///< "ext4", "fuse.sshfs"
+  bool noexec = false;
+  bool read_only = false;  ///< the mount or its superblock
+};
+
+class MountTable {
+ public:
+  MountTable() = default;
+
+  /// Of /proc/self/mountinfo; empty where that cannot be read or is longer than 64 MiB.
+  static MountTable read();
+  /// Lines that cannot be parsed are left out: fstatfs(2) then speaks for them.
+  static MountTable parse(std::string_view mountinfo);
+
+  [[nodiscard]] const Mount* find(std::uint64_t mount_id) const;
+
+  /// True where a mount's answers may hang (its server is on the network or is a program): questions then need a bound.
+  [[nodiscard]] bool any_may_hang() const { return !may_hang_.empty(); }
+  /// The innermost mount that may hang at or above this path; nullptr if none.
+  [[nodiscard]] const Mount* may_hang_above(std::string_view path) const;
+
+ private:
+  std::unordered_map<std::uint64_t, Mount> by_id_;
+  std::vector<std::uint64_t> may_hang_;
+};
+
+/// What fstatfs(2) says of a mount that is not in the table.
+Mount describe_mount(const struct ::statfs& answer);
+
+}  // namespace cordon::host

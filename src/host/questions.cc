@@ -1,0 +1,197 @@
+#include "host/questions.h"
+
+#include <fmt/format.h>
+
+#include <condition_variable>
+#include <csignal>
+#include <functional>
+#include <optional>
+#include <system_error>
+#include <thread>
+#include <utility>
+
+#include "host/host.h"
+#include "kernel/process.h"
+
+namespace cordon::host {
+
+using std::chrono::steady_clock;
+
+/// Everything that the thread at work touches. A thread that is left behind keeps it alive.
+struct Inquiry::State {
+  State(const InquirySettings& settings, std::vector<std::string> dead, std::shared_ptr<const AccountBook> known,
+        std::shared_ptr<const MountTable> table)
+      : accounts(std::move(known)),
+        mounts(std::move(table)),
+        watch(mounts->any_may_hang() ? std::make_shared<Watch>() : nullptr),
+        pins(std::make_shared<PinStore>()),
+        tree({.uid = settings.uid, .dead_mounts = std::move(dead), .watch = watch}, *mounts, pins),
+        resolver(tree, *accounts, settings.uid),
+        programs(tree, resolver, settings.search_path) {}
+
+  Answer answer(const Question& question) {
+    return std::visit([this](const auto& asked) { return answer_one(asked); }, question);
+  }
+  Answer answer_one(const PathQuestion& asked) { return resolver.resolve(asked.path, asked.keep); }
+  Answer answer_one(const ProgramQuestion& asked) { return programs.find(asked.program, asked.working_directory); }
+  Answer answer_one(const ListQuestion& asked) {
+    return Listing{.directory = asked.directory, .entries = list(asked.directory)};
+  }
+
+  base::Result<std::vector<plan::PathFact>> list(const std::string& directory) {
+    const Resolver::Found found = resolver.find(directory, Keep::kFirst);
+    if (found.node == nullptr)
+      return base::fail(base::Error{.operation = "openat", .subject = directory, .code = found.fact.code});
+    const auto names = tree.entries(*found.node, kMostListed);
+    if (!names) {
+      base::Error error = kernel::error_at(names.error(), directory);
+      if (error.code == E2BIG) error.detail = fmt::format("it has more than {} entries", kMostListed);
+      return base::fail(std::move(error));
+    }
+    std::vector<plan::PathFact> entries;
+    entries.reserve(names->size());
+    const std::string prefix = directory.ends_with('/') ? directory : directory + "/";
+    for (const std::string& name : *names) entries.push_back(resolver.resolve(prefix + name, Keep::kIfRoom));
+    return entries;
+  }
+
+  std::shared_ptr<const AccountBook> accounts;
+  std::shared_ptr<const MountTable> mounts;
+  std::shared_ptr<Watch> watch;
+  std::shared_ptr<PinStore> pins;
+  Tree tree;
+  Resolver resolver;
+  Programs programs;
+};
+
+namespace {
+
+/// For a question that nobody could be asked.
+Answer unanswered(const Question& question, int code) {
+  struct Visitor {
+    int code;
+    [[nodiscard]] plan::PathFact path(const std::string& asked) const {
+      plan::PathFact fact;
+      fact.asked = asked;
+      fact.state = plan::PathState::kFailed;
+      fact.code = code;
+      return fact;
+    }
+    Answer operator()(const PathQuestion& asked) const { return path(asked.path); }
+    Answer operator()(const ProgramQuestion& asked) const {
+      plan::ProgramFact fact;
+      fact.asked = asked.program;
+      fact.hops.push_back({.file = path(asked.program)});
+      return fact;
+    }
+    Answer operator()(const ListQuestion& asked) const {
+      base::Error error{.operation = "clone", .subject = asked.directory, .code = code};
+      return Listing{.directory = asked.directory, .entries = base::fail(std::move(error))};
+    }
+  };
+  return std::visit(Visitor{code}, question);
+}
+
+/// A thread that gets none of the process's signals: it may be left behind, and nobody would handle them.
+std::optional<std::thread> start_thread(std::function<void()> body) {
+  sigset_t all;
+  sigset_t before;
+  sigfillset(&all);
+  if (!kernel::thread_sigmask(SIG_SETMASK, all, &before)) return std::nullopt;
+  std::optional<std::thread> thread;
+  try {
+    thread.emplace(std::move(body));
+  } catch (const std::system_error&) {
+    thread.reset();
+  }
+  (void)kernel::thread_sigmask(SIG_SETMASK, before);
+  return thread;
+}
+
+}  // namespace
+
+/// One batch, between the thread that waits and the one that works.
+struct Inquiry::Job {
+  std::vector<Question> questions;
+  std::mutex mutex;
+  std::condition_variable progress;
+  std::vector<Answer> answers;
+  bool left_behind = false;
+};
+
+Inquiry::Inquiry(InquirySettings settings, std::shared_ptr<const AccountBook> accounts)
+    : settings_(std::move(settings)),
+      accounts_(std::move(accounts)),
+      mounts_(std::make_shared<const MountTable>(MountTable::read())) {
+  start_over();
+}
+
+Inquiry::~Inquiry() = default;
+
+void Inquiry::start_over() {
+  state_ = std::make_shared<State>(settings_, dead_mounts_, accounts_, mounts_);
+  stores_.push_back(state_->pins);
+}
+
+void Inquiry::work(const std::shared_ptr<State>& state, const std::shared_ptr<Job>& job) {
+  for (std::size_t next = job->answers.size(); next < job->questions.size(); ++next) {
+    Answer answer = state->answer(job->questions[next]);
+    const std::lock_guard lock(job->mutex);
+    if (job->left_behind) return;
+    job->answers.push_back(std::move(answer));
+    if (job->answers.size() == job->questions.size()) job->progress.notify_one();
+  }
+}
+
+/// Where the worker hangs, what it was asking is known as dead from then on.
+Inquiry::End Inquiry::run_bounded(const std::shared_ptr<Job>& job) {
+  state_->watch->asks("/");
+  const std::size_t wanted = job->questions.size();
+  auto worker = start_thread([state = state_, job] { work(state, job); });
+  if (!worker) return End::kNoThread;
+  std::unique_lock lock(job->mutex);
+  for (;;) {
+    const auto deadline = state_->watch->question().since + settings_.bound;
+    if (job->progress.wait_until(lock, deadline, [&] { return job->answers.size() == wanted; })) break;
+    const Watch::Question question = state_->watch->question();
+    if (steady_clock::now() < question.since + settings_.bound) continue;
+    job->left_behind = true;
+    lock.unlock();
+    worker->detach();
+    const Mount* mount = mounts_->may_hang_above(question.path);
+    dead_mounts_.push_back(mount != nullptr ? mount->point : question.path);
+    return End::kHangs;
+  }
+  lock.unlock();
+  worker->join();
+  return End::kAnswered;
+}
+
+std::vector<Answer> Inquiry::ask(const std::vector<Question>& questions) {
+  if (state_->pins->released()) start_over();
+  auto job = std::make_shared<Job>();
+  job->questions = questions;
+  if (questions.empty()) return {};
+  if (!state_->watch) {
+    work(state_, job);
+    return std::move(job->answers);
+  }
+  for (;;) {
+    const End end = run_bounded(job);
+    if (end == End::kAnswered) return std::move(job->answers);
+    const auto before = std::exchange(job, std::make_shared<Job>());
+    job->questions = questions;
+    const std::lock_guard lock(before->mutex);
+    job->answers = std::move(before->answers);
+    if (end == End::kHangs) {
+      start_over();
+      continue;
+    }
+    while (job->answers.size() < questions.size()) {
+      job->answers.push_back(unanswered(questions[job->answers.size()], EAGAIN));
+    }
+    return std::move(job->answers);
+  }
+}
+
+}  // namespace cordon::host

@@ -1,0 +1,176 @@
+#include <algorithm>
+#include <set>
+#include <utility>
+
+#include "host/accounts.h"
+#include "host/fact_cache.h"
+#include "host/host.h"
+#include "host/identity.h"
+#include "host/pin_store.h"
+#include "host/questions.h"
+#include "kernel/security.h"
+
+namespace cordon::host {
+
+using plan::Availability;
+using plan::Feature;
+
+struct Session::Impl {
+  Caller caller;
+  CacheLocation location;
+  std::chrono::milliseconds bound{0};
+  std::shared_ptr<const AccountBook> accounts;
+  std::optional<FactCache> cache;
+  std::optional<Inquiry> inquiry;
+  Pins pins;
+
+  const AccountBook& account_book() {
+    if (!accounts) accounts = std::make_shared<const AccountBook>(AccountBook::read());
+    return *accounts;
+  }
+
+  FactCache& fact_cache(const plan::HostFacts& facts) {
+    if (!cache) cache.emplace(location, cache_key(facts, caller, location));
+    return *cache;
+  }
+
+  Inquiry& files() {
+    if (!inquiry) {
+      (void)account_book();
+      inquiry.emplace(InquirySettings{.uid = caller.uid, .search_path = variable(caller, "PATH"), .bound = bound},
+                      accounts);
+    }
+    return *inquiry;
+  }
+
+  void introduce(plan::HostFacts& facts);
+  std::vector<Question> open_questions(const plan::Questions& questions, const plan::HostFacts& facts) const;
+  void answer_accounts(const plan::Questions& questions, plan::HostFacts& facts);
+};
+
+namespace {
+
+/// The ABI is asked for anew where no cache has it: the planner must know how large a ruleset may be, and the call is
+/// one of the cheapest. Whether Landlock holds here is the probe's to say.
+void ask_landlock_abi(plan::HostFacts& facts) {
+  plan::FeatureFact& fact = facts.feature(Feature::kLandlock);
+  if (facts.landlock_abi != 0 || fact.state == Availability::kNo) return;
+  const auto abi = kernel::landlock_query(kernel::kLandlockCreateRulesetVersion);
+  if (!abi) {
+    fact = {.state = Availability::kNo, .code = abi.error().code, .operation = abi.error().call};
+    return;
+  }
+  facts.landlock_abi = *abi;
+  facts.landlock_errata = kernel::landlock_query(kernel::kLandlockCreateRulesetErrata).value_or(0);
+}
+
+base::Result<void> add(Answer& answer, plan::HostFacts& facts) {
+  if (auto* path = std::get_if<plan::PathFact>(&answer)) {
+    const std::string asked = path->asked;
+    facts.paths.insert_or_assign(asked, std::move(*path));
+  } else if (auto* program = std::get_if<plan::ProgramFact>(&answer)) {
+    const std::string asked = program->asked;
+    facts.programs.insert_or_assign(asked, std::move(*program));
+  } else {
+    auto& listing = std::get<Listing>(answer);
+    CORDON_TRY(auto entries, std::move(listing.entries));
+    facts.children.insert_or_assign(listing.directory, std::move(entries));
+  }
+  return {};
+}
+
+}  // namespace
+
+void Session::Impl::introduce(plan::HostFacts& facts) {
+  fill_kernel(facts);
+  fill_caller(caller, account_book(), facts);
+  if (!location.directory.empty()) {
+    if (auto known = fact_cache(facts).load()) {
+      facts.features = std::move(known->features);
+      facts.landlock_abi = known->landlock_abi;
+      facts.landlock_errata = known->landlock_errata;
+    }
+  }
+  ask_landlock_abi(facts);
+}
+
+std::vector<Question> Session::Impl::open_questions(const plan::Questions& questions,
+                                                    const plan::HostFacts& facts) const {
+  std::vector<Question> open;
+  std::set<std::string_view> seen;
+  const std::set<std::string_view> first(questions.pin_first.begin(), questions.pin_first.end());
+  const auto add_path = [&](const std::string& path, Keep keep) {
+    if (!facts.paths.contains(path) && seen.insert(path).second) open.emplace_back(PathQuestion{path, keep});
+  };
+  for (const std::string& path : questions.paths) {
+    if (first.contains(path)) add_path(path, Keep::kFirst);
+  }
+  for (const std::string& path : questions.paths) add_path(path, Keep::kIfRoom);
+  const std::string& directory =
+      questions.working_directory.empty() ? caller.working_directory : questions.working_directory;
+  for (const std::string& program : questions.programs) {
+    if (!facts.programs.contains(program)) open.emplace_back(ProgramQuestion{program, directory});
+  }
+  for (const std::string& listed : questions.directories) {
+    if (!facts.children.contains(listed)) open.emplace_back(ListQuestion{listed});
+  }
+  return open;
+}
+
+void Session::Impl::answer_accounts(const plan::Questions& questions, plan::HostFacts& facts) {
+  for (const std::uint32_t uid : questions.accounts) {
+    const bool known = std::ranges::find(facts.accounts, uid, &plan::Account::uid) != facts.accounts.end();
+    if (!known) facts.accounts.push_back(account_of(account_book(), uid));
+  }
+}
+
+Session::Session(Caller caller, CacheLocation cache, std::uint32_t question_bound_ms)
+    : impl_(std::make_unique<Impl>()) {
+  impl_->caller = std::move(caller);
+  impl_->location = std::move(cache);
+  impl_->bound = std::chrono::milliseconds(question_bound_ms);
+}
+Session::Session(Session&&) noexcept = default;
+Session& Session::operator=(Session&&) noexcept = default;
+Session::~Session() = default;
+
+base::Result<void> Session::answer(const plan::Questions& questions, plan::HostFacts& facts) {
+  if (facts.kernel_release.empty()) impl_->introduce(facts);
+  for (const std::string& name : questions.environment) {
+    const auto it = impl_->caller.environment.find(name);
+    if (it != impl_->caller.environment.end()) facts.environment.insert_or_assign(name, it->second);
+  }
+  impl_->answer_accounts(questions, facts);
+  const std::vector<Question> open = impl_->open_questions(questions, facts);
+  if (open.empty()) return {};
+  std::vector<Answer> answers = impl_->files().ask(open);
+  impl_->pins.stores_ = impl_->inquiry->stores();
+  for (Answer& answer : answers) CORDON_OK(add(answer, facts));
+  return {};
+}
+
+void Session::probe(std::span<const Feature> features, plan::HostFacts& facts) {
+  if (facts.kernel_release.empty()) impl_->introduce(facts);
+  plan::HostFacts found = host::probe(impl_->caller, features);
+  for (const Feature feature : features) facts.feature(feature) = std::move(found.feature(feature));
+  if (found.landlock_abi != 0) {
+    facts.landlock_abi = found.landlock_abi;
+    facts.landlock_errata = found.landlock_errata;
+  }
+  remember(facts);
+}
+
+void Session::remember(const plan::HostFacts& facts) {
+  if (impl_->location.directory.empty()) return;
+  impl_->fact_cache(facts).remember(
+      {.features = facts.features, .landlock_abi = facts.landlock_abi, .landlock_errata = facts.landlock_errata});
+}
+
+void Session::drop(Feature feature, plan::HostFacts& facts) {
+  facts.feature(feature) = {};
+  if (!impl_->location.directory.empty()) impl_->fact_cache(facts).drop(feature);
+}
+
+Pins& Session::pins() { return impl_->pins; }
+
+}  // namespace cordon::host
