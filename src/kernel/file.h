@@ -158,6 +158,18 @@ inline Sys<int> get_seals(FdView fd) {
   return seals;
 }
 
+/// fcntl(F_GETFL): access mode and status flags.
+inline Sys<int> open_flags(FdView fd) {
+  const int flags = ::fcntl(fd.get(), F_GETFL);
+  if (flags < 0) return failed("fcntl(F_GETFL)");
+  return flags;
+}
+/// The same open file at a number of at least `lowest`.
+inline Sys<Fd> duplicate(FdView fd, int lowest) {
+  const int number = ::fcntl(fd.get(), F_DUPFD_CLOEXEC, lowest);
+  if (number < 0) return failed("fcntl(F_DUPFD_CLOEXEC)");
+  return Fd(number);
+}
 inline Sys<void> set_cloexec(FdView fd, bool on) {
   return done(::fcntl(fd.get(), F_SETFD, on ? FD_CLOEXEC : 0), "fcntl(F_SETFD)");
 }

@@ -25,6 +25,13 @@ inline Sys<SocketPair> socketpair(int type) {
   return SocketPair{Fd(fds[0]), Fd(fds[1])};
 }
 
+/// AF_UNIX, AF_INET, …
+inline Sys<int> socket_domain(FdView socket) {
+  int domain = 0;
+  socklen_t size = sizeof domain;
+  if (::getsockopt(socket.get(), SOL_SOCKET, SO_DOMAIN, &domain, &size) < 0) return failed("getsockopt");
+  return domain;
+}
 /// A datagram socket of AF_INET or AF_INET6.
 inline Sys<Fd> datagram_socket(int family) {
   const int fd = ::socket(family, SOCK_DGRAM | SOCK_CLOEXEC, 0);
