@@ -2,7 +2,8 @@
 # the launcher. Made at build time, so that a changed line is a changed id.
 file(GLOB CORDON_ID_INPUTS CONFIGURE_DEPENDS
   "${CMAKE_SOURCE_DIR}/src/plan/*.h" "${CMAKE_SOURCE_DIR}/src/plan/*.cc" "${CMAKE_SOURCE_DIR}/src/kernel/*.h"
-  "${CMAKE_SOURCE_DIR}/src/enforce/launch/*.h" "${CMAKE_SOURCE_DIR}/src/enforce/launch/*.cc")
+  "${CMAKE_SOURCE_DIR}/src/enforce/launch/*.h" "${CMAKE_SOURCE_DIR}/src/enforce/launch/*.cc"
+  "${CMAKE_SOURCE_DIR}/src/enforce/launch/program/*.h" "${CMAKE_SOURCE_DIR}/src/enforce/launch/program/*.cc")
 list(FILTER CORDON_ID_INPUTS EXCLUDE REGEX "_test\\.cc$")
 set(CORDON_GENERATED "${CMAKE_BINARY_DIR}/generated")
 file(MAKE_DIRECTORY "${CORDON_GENERATED}")

@@ -110,6 +110,9 @@ enum class RefKind : std::uint8_t { kNone, kPath, kText, kBytes, kList };
 /// Where in the order of steps an op may stand; never falls from record to record.
 enum class Phase : std::uint8_t { kEnter = 1, kRoot, kMounts, kEnterRoot, kTarget, kExecute };
 
+/// The name of the filter that must refuse unshare(CLONE_NEWUSER); verified where a plan has it.
+inline constexpr const char* kSystemCalls = "system-calls";
+
 /// How often an op may occur.
 enum class Times : std::uint8_t { kAny, kAtMostOnce, kOnce };
 
@@ -163,6 +166,12 @@ enum class Fault : std::uint8_t {
   kPath,       ///< not absolute, or not normal, or too long
   kValue,      ///< a number or a text that this op cannot have
 };
+
+inline const char* fault_name(Fault fault) {
+  constexpr std::array<const char*, 10> kNames = {"size", "not-a-plan", "version",   "op",   "order",
+                                                  "step", "shape",      "reference", "path", "value"};
+  return kNames[static_cast<std::size_t>(fault)];
+}
 
 struct Malformed {
   Fault fault{};

@@ -1,0 +1,151 @@
+#include "enforce/launch/program/init.h"
+
+#include <cstdlib>
+
+#include "enforce/launch/program/channel.h"
+#include "enforce/launch/program/target.h"
+#include "enforce/launch/program/tree.h"
+#include "kernel/process.h"
+
+namespace cordon::enforce::launch {
+
+using kernel::Errno;
+
+namespace {
+
+using plan::wire::Op;
+using plan::wire::Phase;
+
+Sys<void> bring_up_loopback() {
+  CORDON_TRY(const Fd socket, kernel::datagram_socket(AF_INET));
+  return kernel::bring_up(socket, "lo");
+}
+
+Sys<void> carry_out(Tree& tree, const View& plan, const Record& record) {
+  const char* target = plan.string(record.refs[0]);
+  switch (record.op) {
+    case Op::kBuildRoot:
+      return build_root(tree, record);
+    case Op::kMakeDirectory:
+      return make_directory(tree, target, static_cast<mode_t>(record.args[0]));
+    case Op::kMakeSymlink:
+      return make_symlink(tree, target, plan.string(record.refs[1]));
+    case Op::kMakeFile:
+      return make_file(tree, target, plan.bytes(record.refs[1]), static_cast<mode_t>(record.args[0]));
+    case Op::kBind:
+      return bind(tree, plan, record);
+    case Op::kMountProc:
+      return mount_proc(tree, target);
+    case Op::kMountDev:
+      return mount_dev(tree, target, record.args[0]);
+    case Op::kMountTmpfs:
+      return mount_tmpfs(tree, target, record);
+    case Op::kMask:
+      return mask(tree, target, (record.flags & plan::wire::kDirectory) != 0);
+    case Op::kPin:
+      return pin(tree, target, attributes_of(record));
+    case Op::kEnterRoot:
+      return enter_root(tree);
+    case Op::kLoopback:
+      return bring_up_loopback();
+    case Op::kEnterNamespaces:  // done: that is where init comes from
+    case Op::kResourceLimit:    // the rest is the target's, see target.cc
+    case Op::kRunAs:
+    case Op::kDropPrivileges:
+    case Op::kLandlock:
+    case Op::kLandlockRule:
+    case Op::kFilter:
+    case Op::kExecute:
+      return {};
+  }
+  return base::fail(Errno{ENOSYS, "step"});
+}
+
+void build(Tree& tree, const View& plan, Channel& control) {
+  for (std::size_t i = 0; i < plan.size(); ++i) {
+    const Record record = plan.record(i);
+    if (auto done = carry_out(tree, plan, record); !done) control.fail_step(record.step, done.error());
+  }
+}
+
+/// Empty: its being there is what makes SIGCHLD interrupt ppoll.
+void wake(int) {}
+
+Sys<void> prepare() {
+  ::umask(0);  // modes of the plan are meant as they are
+  CORDON_OK(kernel::prctl(PR_SET_DUMPABLE, 0));
+  CORDON_OK(kernel::prctl(PR_SET_NAME, reinterpret_cast<unsigned long>("cordon-init")));
+  sigset_t all;
+  ::sigfillset(&all);
+  CORDON_OK(kernel::sigprocmask(SIG_BLOCK, all));
+  return kernel::handle_signal(SIGCHLD, wake);
+}
+
+/// What the target could use if it ever got hold of init.
+Sys<void> disarm(std::span<const std::byte> plan) {
+  CORDON_OK(kernel::prctl(PR_SET_NO_NEW_PRIVS, 1));
+  CORDON_OK(kernel::capset({}));
+  ::munmap(const_cast<std::byte*>(plan.data()), plan.size());  // the environment's values are in it
+  CORDON_OK(kernel::close_range(0, kLifeFd - 1, 0));
+  return kernel::close_range(kLifeFd + 1, ~0U, 0);
+}
+
+void tell(Kind kind, int code) {
+  const Message message{.kind = kind, .code = code};
+  // A failure means that the supervisor is gone, which the next ppoll says as well.
+  static_cast<void>(kernel::send_message(FdView(kLifeFd), std::as_bytes(std::span(&message, 1))).has_value());
+}
+
+/// True once the target is gone.
+bool reap(pid_t target) {
+  bool gone = false;
+  int status = 0;
+  while (true) {
+    auto pid = kernel::wait_any(status, WNOHANG | WUNTRACED | WCONTINUED | __WALL);
+    if (!pid || *pid == 0) return gone;
+    if (*pid != target) continue;
+    if (WIFSTOPPED(status)) {
+      tell(Kind::kTargetStopped, WSTOPSIG(status));
+    } else if (WIFCONTINUED(status)) {
+      tell(Kind::kTargetContinued, 0);
+    } else {
+      tell(Kind::kTargetExited, status);
+      gone = true;
+    }
+  }
+}
+
+[[noreturn]] void watch(pid_t target) {
+  sigset_t all_but_child;
+  ::sigfillset(&all_but_child);
+  ::sigdelset(&all_but_child, SIGCHLD);
+  while (!reap(target)) {
+    // Nobody speaks to init: anything to read here is the end of the supervisor.
+    pollfd life{.fd = kLifeFd, .events = POLLIN, .revents = 0};
+    auto ready = kernel::ppoll({&life, 1}, all_but_child);
+    if (!ready && ready.error().code != EINTR) break;
+    if (ready && life.revents != 0) break;
+  }
+  std::_Exit(0);
+}
+
+}  // namespace
+
+void run_init(const View& plan, std::span<const std::byte> bytes, FdView maps_written, mode_t callers_umask) {
+  Channel control{FdView(kControlFd)};
+  const std::uint16_t born = plan.record(0).step;
+  std::byte go{};
+  auto read = kernel::read(maps_written, {&go, 1});
+  if (!read || *read != 1) std::_Exit(1);  // the outer launcher has said why
+  if (auto done = prepare(); !done) control.fail_step(born, done.error());
+  Tree tree;
+  build(tree, plan, control);
+  kernel::CloneArgs args{.exit_signal = SIGCHLD};
+  auto child = kernel::clone3(args);
+  if (!child) control.fail_step(born, child.error());
+  if (*child == 0) run_target({.plan = plan, .tree = tree, .control = control, .umask = callers_umask});
+  if (auto done = disarm(bytes); !done) control.fail_step(born, done.error());
+  watch(*child);
+}
+
+}  // namespace cordon::enforce::launch

@@ -1,0 +1,92 @@
+// Bind, pin and mask: what is visible, what keeps its place, what is hidden.
+#include "enforce/launch/program/tree.h"
+
+namespace cordon::enforce::launch {
+
+using kernel::Errno;
+using kernel::OpenHow;
+
+namespace {
+
+namespace wire = plan::wire;
+
+constexpr std::uint64_t kNoLinks = kernel::kResolveNoSymlinks | kernel::kResolveNoMagiclinks;
+constexpr unsigned kClone = kernel::kOpenTreeClone | AT_EMPTY_PATH | kernel::kAtRecursive;
+
+/// ESTALE where `fd` is not the object that was planned. Cordon holds a descriptor on that one, so its inode number
+/// cannot have been given to another; the birth time is a second witness where the file system keeps one.
+Sys<void> must_be_planned(FdView fd, const Record& record) {
+  CORDON_TRY(auto facts, kernel::statx(fd));
+  const bool born = (record.flags & wire::kHasBirthTime) != 0;
+  const bool has_birth = (facts.stx_mask & STATX_BTIME) != 0;
+  const std::int64_t birth_ns = facts.stx_btime.tv_sec * 1'000'000'000 + facts.stx_btime.tv_nsec;
+  const bool same = device_of(facts) == record.args[0] && facts.stx_ino == record.args[1] &&
+                    (facts.stx_mode & S_IFMT) == record.args[2] &&
+                    (!born || (has_birth && static_cast<std::uint64_t>(birth_ns) == record.args[3]));
+  if (!same) return base::fail(Errno{ESTALE, "statx"});
+  return {};
+}
+
+/// Makes `name` below `parent`, or enters it if it is a directory of whom it is made for: an earlier step may have made
+/// it. Anything else there was put by somebody meanwhile.
+Sys<Fd> create(FdView parent, const char* name, const Record& record) {
+  const auto uid = (record.flags & wire::kCreateUid) != 0 ? static_cast<uid_t>(record.args[4]) : ::geteuid();
+  const auto gid = (record.flags & wire::kCreateGid) != 0 ? static_cast<gid_t>(record.args[5]) : gid_t(-1);
+  auto made = kernel::mkdirat(parent, name, 0700);
+  if (!made && made.error().code != EEXIST) return base::fail(made.error());
+  CORDON_TRY(Fd there, kernel::openat(parent, name, O_PATH | O_DIRECTORY | O_NOFOLLOW));
+  if (made && (record.flags & (wire::kCreateUid | wire::kCreateGid)) != 0) {
+    CORDON_OK(kernel::fchown_path(there, uid, gid));
+  }
+  CORDON_TRY(auto facts, kernel::statx(there));
+  if (facts.stx_uid != uid) return base::fail(Errno{ESTALE, "mkdirat"});
+  return there;
+}
+
+/// The planned object itself, by a descriptor: nothing is resolved again after it was compared.
+Sys<Fd> open_source(const View& plan, const Record& record) {
+  std::array<char, wire::kLongestPath + 1> path{};
+  std::size_t length = record.refs[1].size;
+  wire::List sizes = plan.list(record.refs[2]);
+  while (const char* name = sizes.next()) length -= 1 + std::strlen(name);  // the decoder saw that they are its end
+  std::memcpy(path.data(), plan.string(record.refs[1]), length);
+  if (length == 0) path[0] = '/';
+  CORDON_TRY(Fd at, kernel::openat2(kernel::kHere, path.data(), {.flags = O_PATH, .resolve = kNoLinks}));
+  CORDON_OK(must_be_planned(at, record));
+  wire::List names = plan.list(record.refs[2]);
+  while (const char* name = names.next()) {
+    CORDON_TRY(at, create(at, name, record));
+  }
+  return at;
+}
+
+Sys<void> attach_with(FdView mount, FdView at, std::uint64_t attributes) {
+  if (attributes != 0) {
+    CORDON_OK(kernel::mount_setattr(mount, "", AT_EMPTY_PATH | kernel::kAtRecursive, {.attr_set = attributes}));
+  }
+  return attach(mount, at);
+}
+
+}  // namespace
+
+Sys<void> bind(const Tree& tree, const View& plan, const Record& record) {
+  CORDON_TRY(const Fd source, open_source(plan, record));
+  CORDON_TRY(const Fd mount, kernel::open_tree(source, "", kClone));
+  CORDON_TRY(const Fd at, locate(tree, plan.string(record.refs[0])));
+  return attach_with(mount, at, attributes_of(record));
+}
+
+Sys<void> pin(const Tree& tree, const char* path, std::uint64_t attributes) {
+  CORDON_TRY(const Fd at, locate(tree, path));
+  CORDON_TRY(const Fd mount, kernel::open_tree(at, "", kClone));
+  return attach_with(mount, at, attributes);
+}
+
+Sys<void> mask(const Tree& tree, const char* path, bool directory) {
+  CORDON_TRY(const Fd at, locate(tree, path));
+  // One shared object for all: a tmpfs each costs 40 % more. The clone keeps the attributes of what it is cloned from.
+  CORDON_TRY(const Fd mount, kernel::open_tree(tree.blank, directory ? "directory" : "file", kernel::kOpenTreeClone));
+  return attach(mount, at);
+}
+
+}  // namespace cordon::enforce::launch

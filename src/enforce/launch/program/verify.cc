@@ -1,0 +1,224 @@
+// Applied is not verified: what must now fail is tried, what must now hold is looked at.
+#include <dirent.h>
+#include <netinet/in.h>
+#include <sys/statvfs.h>
+
+#include <cstdlib>
+
+#include "enforce/launch/program/target.h"
+#include "kernel/process.h"
+#include "kernel/security.h"
+
+namespace cordon::enforce::launch {
+
+using kernel::Errno;
+using plan::wire::Op;
+
+namespace {
+
+namespace wire = plan::wire;
+
+template <class T>
+int code_of(const Sys<T>& result) {
+  return result ? 0 : result.error().code;
+}
+
+/// Holds where the act failed with one of `codes`.
+template <class T>
+void must_fail(const Target& target, Check check, std::uint16_t step, const Sys<T>& act,
+               std::initializer_list<int> codes) {
+  bool held = false;
+  for (const int code : codes) held = held || code_of(act) == code;
+  target.control.verified(check, step, held, code_of(act));
+}
+
+std::uint64_t flags_at(const char* path, int& code) {
+  auto facts = kernel::statfs(path);
+  code = code_of(facts);
+  return facts ? static_cast<std::uint64_t>(facts->f_flags) : 0;
+}
+
+/// statfs(2)'s flags that an object mounted by this record must have, and must not.
+bool has_flags(const Record& record, std::uint64_t seen) {
+  const auto has = [&](std::uint64_t flag) { return (seen & flag) != 0; };
+  const auto wants = [&](std::uint32_t flag) { return (record.flags & flag) != 0; };
+  // A write grant that came out read-only is no danger, but it is not what was promised either. The others are
+  // only ever added to what the host's own mount has.
+  return wants(wire::kReadOnly) == has(ST_RDONLY) && (!wants(wire::kNosuid) || has(ST_NOSUID)) &&
+         (!wants(wire::kNodev) || has(ST_NODEV)) && (!wants(wire::kNoexec) || has(ST_NOEXEC));
+}
+
+/// A later step mounted something else there.
+bool is_covered(const View& plan, std::size_t index) {
+  const Record record = plan.record(index);
+  for (std::size_t i = index + 1; i < plan.size(); ++i) {
+    const Record later = plan.record(i);
+    const bool mounts = later.op == Op::kBind || later.op == Op::kMask || later.op == Op::kPin ||
+                        later.op == Op::kMountTmpfs || later.op == Op::kMountProc;
+    if (mounts && std::strcmp(plan.string(later.refs[0]), plan.string(record.refs[0])) == 0) return true;
+  }
+  return false;
+}
+
+void verify_mount(const Target& target, std::size_t index) {
+  const Record record = target.plan.record(index);
+  int code = 0;
+  const std::uint64_t seen = flags_at(target.plan.string(record.refs[0]), code);
+  const bool held = code == 0 && has_flags(record, seen);
+  if (!held && is_covered(target.plan, index)) return;
+  target.control.verified(Check::kMountFlags, record.step, held, code);
+}
+
+void verify_root(const Target& target) {
+  const std::uint16_t step = find(target.plan, Op::kEnterRoot).record.step;
+  must_fail(target, Check::kRootReadOnly, step, kernel::mkdirat(kernel::kHere, "/cordon-probe", 0700), {EROFS});
+  auto root = kernel::statx(kernel::kHere, "/", 0);
+  auto above = kernel::statx(kernel::kHere, "/..", 0);
+  const bool ours = root && above && device_of(*root) == target.tree.own_devices[0] &&
+                    device_of(*root) != target.tree.host_device && root->stx_ino == above->stx_ino &&
+                    device_of(*above) == device_of(*root);
+  target.control.verified(Check::kHostRootGone, step, ours, code_of(root));
+}
+
+void verify_proc(const Target& target) {
+  const Found proc = find(target.plan, Op::kMountProc);
+  if (!proc.there) return;
+  for (const char* path : {"/proc/sys/kernel/core_pattern", "/proc/sysrq-trigger", "/proc/1/oom_score_adj"}) {
+    must_fail(target, Check::kProcHardened, proc.record.step, kernel::openat(kernel::kHere, path, O_WRONLY),
+              {EROFS, EACCES, ENOENT});
+  }
+}
+
+/// Processes that proc shows, or 0 if it cannot be read.
+std::size_t count_processes() {
+  auto listing = kernel::openat(kernel::kHere, "/proc", O_RDONLY | O_DIRECTORY);
+  if (!listing) return 0;
+  alignas(dirent64) std::array<std::byte, 8192> buffer;
+  std::size_t count = 0;
+  while (true) {
+    auto size = kernel::getdents64(*listing, buffer);
+    if (!size || *size == 0) return size ? count : 0;
+    for (std::size_t at = 0; at < *size;) {
+      const auto* entry = reinterpret_cast<const dirent64*>(buffer.data() + at);
+      at += entry->d_reclen;
+      if (entry->d_name[0] >= '0' && entry->d_name[0] <= '9') ++count;
+    }
+  }
+}
+
+void verify_processes(const Target& target) {
+  const std::uint16_t step = target.plan.record(0).step;
+  const bool numbered = ::getpid() == 2 && ::getppid() == 1;
+  // Landlock may keep proc from being listed: then its own check stands, and the numbers do.
+  const std::size_t shown = count_processes();
+  target.control.verified(Check::kPidNamespace, step, numbered && shown <= 2, static_cast<int>(shown));
+  char byte = 0;
+  const iovec remote{.iov_base = &byte,
+                     .iov_len = 1};  // init has a page there too: it was forked from the same program
+  std::array<std::byte, 1> into{};
+  must_fail(target, Check::kInitProtected, step, kernel::read_memory(1, {&remote, 1}, into), {EPERM, EACCES});
+}
+
+template <class Address>
+Sys<void> reach(const Address& address, int family) {
+  CORDON_TRY(const Fd socket, kernel::datagram_socket(family));
+  return kernel::connect(socket, std::as_bytes(std::span(&address, 1)));
+}
+
+/// Documentation addresses: where a route exists at all, it leads there; no packet is sent.
+void verify_network(const Target& target) {
+  const Record enter = target.plan.record(0);
+  if ((enter.args[0] & CLONE_NEWNET) == 0) return;
+  sockaddr_in four{};
+  four.sin_family = AF_INET;
+  four.sin_port = htons(9);
+  four.sin_addr.s_addr = htonl(0xc0000201);  // 192.0.2.1
+  sockaddr_in6 six{};
+  six.sin6_family = AF_INET6;
+  six.sin6_port = htons(9);
+  six.sin6_addr.s6_addr[0] = 0x20;  // 2001:db8::
+  six.sin6_addr.s6_addr[1] = 0x01;
+  six.sin6_addr.s6_addr[2] = 0x0d;
+  six.sin6_addr.s6_addr[3] = 0xb8;
+  must_fail(target, Check::kNetNamespace, enter.step, reach(four, AF_INET), {ENETUNREACH, EAFNOSUPPORT});
+  must_fail(target, Check::kNetNamespace, enter.step, reach(six, AF_INET6), {ENETUNREACH, EADDRNOTAVAIL, EAFNOSUPPORT});
+}
+
+bool has_no_capability() {
+  auto sets = kernel::capget();
+  if (!sets) return false;
+  for (const auto& set : *sets) {
+    if ((set.effective | set.permitted | set.inheritable) != 0) return false;
+  }
+  for (unsigned long capability = 0; capability < 64; ++capability) {
+    auto bound = kernel::prctl_get(PR_CAPBSET_READ, capability);
+    if (!bound) return capability != 0;  // past the last one
+    if (*bound != 0) return false;
+  }
+  return true;
+}
+
+void verify_privileges(const Target& target) {
+  const std::uint16_t step = find(target.plan, Op::kDropPrivileges).record.step;
+  auto bits = kernel::prctl_get(PR_GET_SECUREBITS);
+  const bool locked = bits && static_cast<unsigned long>(*bits) == kSecurebits;
+  target.control.verified(Check::kNoCapabilities, step, has_no_capability() && locked, code_of(bits));
+  auto none = kernel::prctl_get(PR_GET_NO_NEW_PRIVS);
+  target.control.verified(Check::kNoNewPrivileges, step, none && *none == 1, code_of(none));
+  must_fail(target, Check::kMountRefused, step, kernel::mount("tmpfs", "/"), {EPERM});
+}
+
+void verify_descriptors(const Target& target) {
+  constexpr int kSome = 64;  // set-up never has more open at once
+  int survivors = 0;
+  for (int fd = 3; fd < kSome; ++fd) {
+    const int flags = ::fcntl(fd, F_GETFD);
+    if (flags >= 0 && (flags & FD_CLOEXEC) == 0) ++survivors;
+  }
+  const std::uint16_t step = find(target.plan, Op::kExecute).record.step;
+  target.control.verified(Check::kDescriptorsClosed, step, survivors == 0, survivors);
+}
+
+}  // namespace
+
+Sys<void> open_unnamed(const Target& target) {
+  CORDON_TRY(const Fd file, kernel::openat(target.tree.blank, "file", O_RDONLY));
+  return {};
+}
+
+void verify_mounts(const Target& target) {
+  for (std::size_t i = 0; i < target.plan.size(); ++i) {
+    const Op op = target.plan.record(i).op;
+    if (op == Op::kBind || op == Op::kMountTmpfs) verify_mount(target, i);
+  }
+}
+
+void verify_confined(const Target& target) {
+  verify_root(target);
+  verify_proc(target);
+  verify_processes(target);
+  verify_network(target);
+  verify_privileges(target);
+  verify_descriptors(target);
+  const Found landlock = find(target.plan, Op::kLandlock);
+  if (landlock.there) {  // open_unnamed() succeeded before the ruleset was in force
+    must_fail(target, Check::kLandlock, landlock.record.step, open_unnamed(target), {EACCES});
+  }
+}
+
+void verify_filtered(const Target& target) {
+  for (std::size_t i = 0; i < target.plan.size(); ++i) {
+    const Record record = target.plan.record(i);
+    if (record.op != Op::kFilter) continue;
+    if ((record.flags & wire::kNotify) != 0) {
+      // The kernel alone would say EACCES of a directory: EPERM is the supervisor's answer.
+      char* const none[] = {nullptr};
+      must_fail(target, Check::kExecClosed, record.step, kernel::execve("/", none, none), {EPERM});
+    } else if (std::strcmp(target.plan.string(record.refs[0]), wire::kSystemCalls) == 0) {
+      // Nothing else would refuse it: a new user namespace is everybody's right.
+      must_fail(target, Check::kSystemCallsFiltered, record.step, kernel::unshare(CLONE_NEWUSER), {EPERM});
+    }
+  }
+}
+
+}  // namespace cordon::enforce::launch

@@ -1,0 +1,262 @@
+#include "enforce/launch/start.h"
+
+#include <spawn.h>
+#include <sys/wait.h>
+
+#include <array>
+#include <csignal>
+#include <memory>
+#include <utility>
+
+#include "base/check.h"
+#include "base/text.h"
+#include "enforce/launch/encode.h"
+#include "enforce/launch/image.h"
+#include "enforce/launch/streams.h"
+#include "kernel/file.h"
+#include "kernel/process.h"
+#include "kernel/socket.h"
+#include "plan/wire.h"
+
+namespace cordon::enforce::launch {
+namespace {
+
+using base::Error;
+using base::Fd;
+using base::FdView;
+using base::Result;
+using kernel::error_at;
+
+/// A Sys<T> as a Result<T> that says what it was done to.
+template <class T>
+Result<T> of(kernel::Sys<T> result, std::string_view subject) {
+  if (!result) return base::fail(error_at(result.error(), subject));
+  if constexpr (std::is_void_v<T>) {
+    return {};
+  } else {
+    return std::move(*result);
+  }
+}
+
+constexpr int kSeals = F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE;
+
+/// Read-only for good, for us as well: what was checked cannot be changed.
+Result<Fd> sealed(const char* name, std::span<const std::byte> bytes, unsigned kind) {
+  auto memory = kernel::memfd_create(name, kernel::kMfdAllowSealing | kind);
+  // The kinds came with 6.3; before that every memfd may be executed and none need be said to be.
+  if (!memory && memory.error().code == EINVAL) memory = kernel::memfd_create(name, kernel::kMfdAllowSealing);
+  if (!memory) return base::fail(error_at(memory.error(), name));
+  CORDON_OK(of(kernel::write_all(*memory, bytes), name));
+  CORDON_OK(of(kernel::add_seals(*memory, kSeals), name));
+  return std::move(*memory);
+}
+
+Result<Fd> sealed_plan(const plan::Plan& plan) {
+  const auto bytes = encode(plan);
+  if (auto view = plan::wire::View::decode(bytes); !view) {
+    return base::fail(Error{.operation = "encode",
+                            .subject = "plan",
+                            .step = {view.error().step},
+                            .detail = std::string("not a plan that the launcher would take: ") +
+                                      plan::wire::fault_name(view.error().fault)});
+  }
+  return sealed("cordon-plan", bytes, kernel::kMfdNoexecSeal);
+}
+
+struct Launcher {
+  Fd program;
+  LauncherKind kind = LauncherKind::kEmbedded;
+};
+
+Result<Launcher> embedded_launcher() {
+  CORDON_TRY(Fd program, sealed("cordon-launch", launcher_image(), kernel::kMfdExec));
+  return Launcher{.program = std::move(program), .kind = LauncherKind::kEmbedded};
+}
+
+/// The installed launcher, opened: what is checked is what will be executed. It enforces everything, so whoever can
+/// write it can do everything.
+Result<Launcher> installed_launcher(const std::string& path) {
+  CORDON_TRY(Fd program, of(kernel::openat(kernel::kHere, path.c_str(), O_RDONLY), path));
+  CORDON_TRY(auto facts, of(kernel::statx(program), path));
+  const auto refuse = [&](const char* why) {
+    return base::fail(Error{.operation = "openat", .subject = path, .detail = why});
+  };
+  if (!S_ISREG(facts.stx_mode)) return refuse("not a regular file");
+  if (facts.stx_uid != 0 && facts.stx_uid != ::geteuid()) return refuse("belongs to another user");
+  if ((facts.stx_mode & (S_IWGRP | S_IWOTH)) != 0) return refuse("writable by others than its owner");
+  return Launcher{.program = std::move(program), .kind = LauncherKind::kInstalled};
+}
+
+/// posix_spawn's file actions and attributes, freed at the end.
+class SpawnPlan {
+ public:
+  SpawnPlan() {
+    CORDON_CHECK(::posix_spawn_file_actions_init(&actions_) == 0);
+    CORDON_CHECK(::posix_spawnattr_init(&attributes_) == 0);
+  }
+  ~SpawnPlan() {
+    ::posix_spawn_file_actions_destroy(&actions_);
+    ::posix_spawnattr_destroy(&attributes_);
+  }
+  SpawnPlan(const SpawnPlan&) = delete;
+  SpawnPlan& operator=(const SpawnPlan&) = delete;
+
+  /// At `place` in the child, without close-on-exec. The descriptor must be above all places.
+  void put(FdView fd, int place) { CORDON_CHECK(::posix_spawn_file_actions_adddup2(&actions_, fd.get(), place) == 0); }
+  void close(int place) { CORDON_CHECK(::posix_spawn_file_actions_addclose(&actions_, place) == 0); }
+
+  /// No signal blocked; every one at its default but those that are to stay ignored.
+  void set_signals_and_session(const Options& options) {
+    sigset_t none;
+    sigset_t defaults;
+    ::sigemptyset(&none);
+    ::sigfillset(&defaults);
+    for (const int kept : options.keep_ignored) ::sigdelset(&defaults, kept);
+    int flags = POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF;
+    if (options.session == Session::kOwn) flags |= POSIX_SPAWN_SETSID;
+    CORDON_CHECK(::posix_spawnattr_setsigmask(&attributes_, &none) == 0);
+    CORDON_CHECK(::posix_spawnattr_setsigdefault(&attributes_, &defaults) == 0);
+    CORDON_CHECK(::posix_spawnattr_setflags(&attributes_, static_cast<short>(flags)) == 0);
+  }
+
+  /// No environment: what the target gets is in the plan, and the launcher needs none.
+  Result<pid_t> spawn(FdView program) {
+    const std::string path = "/proc/self/fd/" + std::to_string(program.get());
+    std::array<char, 14> name = {"cordon-launch"};
+    std::array<char*, 2> argv = {name.data(), nullptr};
+    std::array<char*, 1> environment = {nullptr};
+    pid_t pid = 0;
+    const int code = ::posix_spawn(&pid, path.c_str(), &actions_, &attributes_, argv.data(), environment.data());
+    if (code != 0) return base::fail(Error{.operation = "execve", .subject = "cordon-launch", .code = code});
+    return pid;
+  }
+
+ private:
+  posix_spawn_file_actions_t actions_{};
+  posix_spawnattr_t attributes_{};
+};
+
+/// Above every place that something is put at, so that no dup2 overwrites what a later one needs.
+constexpr int kAbovePlaces = 16;
+
+struct Placed {
+  std::array<Fd, 3> streams;
+  Fd plan, control, life;
+};
+
+Result<Fd> lifted(FdView fd, std::string_view subject) { return of(kernel::duplicate(fd, kAbovePlaces), subject); }
+
+/// The streams where they are not in their places already; a closed one stays closed.
+Result<void> place_streams(SpawnPlan& spawn, const Streams& streams, Placed& placed) {
+  const std::array<FdView, 3> given = {streams.in, streams.out, streams.error};
+  constexpr std::array<std::string_view, 3> kNames = {"standard input", "standard output", "standard error"};
+  for (std::size_t i = 0; i < given.size(); ++i) {
+    const int place = static_cast<int>(i);
+    CORDON_OK(screen_stream(given[i], kNames[i]));
+    auto duplicate = kernel::duplicate(given[i], kAbovePlaces);
+    if (duplicate) {
+      placed.streams[i] = std::move(*duplicate);
+      spawn.put(placed.streams[i], place);
+    } else if (duplicate.error().code == EBADF) {
+      spawn.close(place);
+    } else {
+      return base::fail(error_at(duplicate.error(), kNames[i]));
+    }
+  }
+  return {};
+}
+
+struct Sockets {
+  Fd control, life;  ///< our ends
+};
+
+Result<Sockets> place_sockets(SpawnPlan& spawn, Placed& placed) {
+  CORDON_TRY(auto control, of(kernel::socketpair(SOCK_SEQPACKET), "control"));
+  CORDON_TRY(auto life, of(kernel::socketpair(SOCK_SEQPACKET), "life"));
+  CORDON_TRY(placed.control, lifted(control.theirs, "control"));
+  CORDON_TRY(placed.life, lifted(life.theirs, "life"));
+  spawn.put(placed.control, kControlFd);
+  spawn.put(placed.life, kLifeFd);
+  return Sockets{.control = std::move(control.ours), .life = std::move(life.ours)};
+}
+
+/// The outer launcher is a short-lived child of ours. Where somebody else reaped it (SIGCHLD ignored) it is gone too.
+void reap(pid_t pid) { static_cast<void>(kernel::waitid(P_PID, static_cast<id_t>(pid), WEXITED).has_value()); }
+
+Error failure_of(const Message& message) {
+  return {.operation = message.text.data(), .subject = "", .code = message.code, .step = {message.step}};
+}
+
+/// A refusal of the launcher's, before anything was made. `other_build` where only another launcher will do.
+struct Refused {
+  Error error;
+  bool other_build = false;
+};
+
+/// What the outer launcher said last: that init was born, or why not.
+Result<Started, Refused> take_birth(Sockets sockets) {
+  auto batch = receive(sockets.control, 0);
+  if (!batch) return base::fail(Refused{error_at(batch.error(), "control")});
+  const Message message = batch->count == 0 ? Message{} : batch->messages[0];
+  if (message.kind == Kind::kPlanRefused) {
+    Error error = failure_of(message);
+    error.operation = "cordon-launch";
+    error.detail = std::string("refuses the plan: ") + message.text.data();
+    return base::fail(Refused{std::move(error), std::string_view(message.text.data()) == kOtherBuild});
+  }
+  if (message.kind == Kind::kStepFailed) return base::fail(Refused{failure_of(message)});
+  if (message.kind != Kind::kInitStarted || !batch->fd.valid()) {
+    return base::fail(Refused{Error{.operation = "cordon-launch", .detail = "ended without a word"}});
+  }
+  return Started{.init_pidfd = std::move(batch->fd),
+                 .init = static_cast<pid_t>(message.value),
+                 .control = std::move(sockets.control),
+                 .life = std::move(sockets.life)};
+}
+
+Result<Started, Refused> launch(const Launcher& launcher, FdView plan, const Options& options) {
+  SpawnPlan spawn;
+  Placed placed;
+  const auto prepare = [&]() -> Result<Sockets> {
+    CORDON_TRY(placed.plan, lifted(plan, "plan"));
+    spawn.put(placed.plan, kPlanFd);
+    CORDON_OK(place_streams(spawn, options.streams, placed));
+    spawn.set_signals_and_session(options);
+    return place_sockets(spawn, placed);
+  };
+  auto sockets = prepare();
+  if (!sockets) return base::fail(Refused{std::move(sockets).error()});
+  auto pid = spawn.spawn(launcher.program);
+  if (!pid) return base::fail(Refused{std::move(pid).error()});
+  placed = {};  // the launcher has them; its end must be seen on our ends
+  auto started = take_birth(std::move(*sockets));
+  reap(*pid);
+  if (started) started->launcher = launcher.kind;
+  return started;
+}
+
+}  // namespace
+
+Result<Started> start(const plan::Plan& plan, const LauncherSource& source, const Options& options) {
+  CORDON_TRY(const Fd memory, sealed_plan(plan));
+  std::string passed_over;
+  if (!source.installed_path.empty()) {
+    auto installed = installed_launcher(source.installed_path);
+    if (installed) {
+      auto started = launch(*installed, memory, options);
+      if (started) return std::move(*started);
+      if (!started.error().other_build) return base::fail(std::move(started).error().error);
+      passed_over = "is of another build";
+    } else {
+      passed_over = installed.error().detail.empty() ? base::errno_name(installed.error().code)
+                                                     : std::move(installed).error().detail;
+    }
+  }
+  CORDON_TRY(const Launcher embedded, embedded_launcher());
+  auto started = launch(embedded, memory, options);
+  if (!started) return base::fail(std::move(started).error().error);
+  started->passed_over = std::move(passed_over);
+  return std::move(*started);
+}
+
+}  // namespace cordon::enforce::launch
