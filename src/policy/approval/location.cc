@@ -150,9 +150,14 @@ void Judge::judge_file() {
         "chown it to yourself, or copy it and approve the copy");
   }
   if ((facts.mode & (S_IWGRP | S_IWOTH)) != 0) {
-    const bool world = (facts.mode & S_IWOTH) != 0;
-    const std::string who = world ? "everybody" : "group " + shown_group(accounts_, facts.group);
-    add(Weight::kNotable, "file-writable", path, "the manifest is writable by " + who, "chmod go-w " + shown(path));
+    // Without a world bit the group bit is set: it stands for the group, or as the mask for whom the ACL names.
+    std::vector<std::string> who;
+    if ((facts.mode & S_IWOTH) != 0) who.emplace_back("everybody");
+    if (manifest_.acl.owning_group_write) who.push_back("group " + shown_group(accounts_, facts.group));
+    for (const AclWriter& writer : manifest_.acl.writers) who.push_back(shown_writer(writer));
+    if (who.empty()) who.emplace_back("its group");
+    add(Weight::kNotable, "file-writable", path, "the manifest is writable by " + base::join(who, ", "),
+        "chmod go-w " + shown(path));
   }
 }
 
