@@ -16,14 +16,23 @@ namespace {
 
 namespace approval = policy::approval;
 
+report::ChangeLine::Effect effect_of(policy::manifest::Change::Effect effect) {
+  using Effect = policy::manifest::Change::Effect;
+  return effect == Effect::kWidens    ? report::ChangeLine::Effect::kWidens
+         : effect == Effect::kNarrows ? report::ChangeLine::Effect::kNarrows
+                                      : report::ChangeLine::Effect::kDiffers;
+}
+
 report::ApproveView approve_view(const Opened& opened, const approval::ApproveReview& review) {
   report::ApproveView view;
   view.file = opened.file.written_path;
   view.has_previous = review.has_previous;
   view.previous_at = review.previous_at;
   view.previous_by_human = review.previous_reviewed == approval::Reviewed::kByHuman;
-  view.changes = review.changes;
-  for (const approval::PinChange& change : review.pin_changes) view.changes.push_back(approval::to_sentence(change));
+  for (const policy::manifest::Change& change : review.changes)
+    view.changes.push_back({effect_of(change.effect), change.sentence});
+  for (const approval::PinChange& change : review.pin_changes)
+    view.changes.push_back({report::ChangeLine::Effect::kDiffers, approval::to_sentence(change)});
   view.journal_note = review.journal_note;
   for (const approval::Finding& finding : review.findings)
     view.findings.push_back(approval::to_diagnostic(finding, opened.file.written_path));

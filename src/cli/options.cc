@@ -10,7 +10,7 @@ namespace {
 
 constexpr OptionRow kJson{"--json", "", "say it as JSON on standard output"};
 
-constexpr std::array kRun = {
+constexpr std::array kRunFlags = {
     OptionRow{"--strict", "", "every layer of the sandbox, or nothing is run"},
     OptionRow{"--allow-degraded", "", "run with what this host can hold, naming what it cannot"},
     OptionRow{"--allow-unapproved", "", "run although nobody approved the manifest as it is now"},
@@ -21,40 +21,41 @@ constexpr std::array kRun = {
     OptionRow{"--run-id", "ID", "name the run's scope (needs limits)"},
     OptionRow{"--json", "", "stream the run as JSON lines: output, then one verdict, refusal or failure"},
 };
-constexpr std::array kValidate = {
+constexpr std::array kValidateFlags = {
     OptionRow{"--strict", "", "fail where the stamp, the program or a grant does not hold here (for CI)"},
     OptionRow{"--relocatable", "", "fail where a path ties the manifest to this host"},
     kJson,
 };
-constexpr std::array kApprove = {
+constexpr std::array kApproveFlags = {
     OptionRow{"--yes", "", "stamp without asking"},
     OptionRow{"--pin", "", "let the stamp cover the entrypoint's content too"},
 };
-constexpr std::array kInspect = {
+constexpr std::array kInspectFlags = {
     OptionRow{"--strict", "", "plan as run --strict would"},
     OptionRow{"--allow-degraded", "", "plan as run --allow-degraded would"},
     OptionRow{"--env", "NAME=VALUE", "the value of a name that the manifest lists", Times::kMany},
     OptionRow{"--as-root", "", "plan as run --as-root would"},
     kJson,
 };
-constexpr std::array kJsonOnly = {kJson};
+constexpr std::array kJsonOnlyFlags = {kJson};
 
-using enum Operands;
 constexpr std::array kCommands = {
     CommandRow{"run", "MANIFEST", Operands::kRun, Complete::kFile,
-               "run a manifest's program under its approved permissions", kRun, JsonShape::kStream, run},
-    CommandRow{"validate", "MANIFEST", kOne, Complete::kFile, "what a manifest grants here, and whether it would run",
-               kValidate, JsonShape::kDocument, validate},
-    CommandRow{"approve", "MANIFEST", kOne, Complete::kFile, "read the permissions, then stamp them", kApprove,
-               JsonShape::kNone, approve},
-    CommandRow{"inspect", "MANIFEST", kOne, Complete::kFile, "the plan of a run, step by step; runs nothing", kInspect,
-               JsonShape::kDocument, inspect},
-    CommandRow{"doctor", "", kNone, Complete::kNothing, "what this host can hold, and the mend for what it cannot",
-               kJsonOnly, JsonShape::kDocument, doctor},
-    CommandRow{"version", "", kNone, Complete::kNothing, "which cordon this is", {}, JsonShape::kNone, version},
+               "run a manifest's program under its approved permissions", kRunFlags, JsonShape::kStream, run},
+    CommandRow{"validate", "MANIFEST", Operands::kOne, Complete::kFile,
+               "what a manifest grants here, and whether it would run", kValidateFlags, JsonShape::kDocument, validate},
+    CommandRow{"approve", "MANIFEST", Operands::kOne, Complete::kFile, "read the permissions, then stamp them",
+               kApproveFlags, JsonShape::kNone, approve},
+    CommandRow{"inspect", "MANIFEST", Operands::kOne, Complete::kFile, "the plan of a run, step by step; runs nothing",
+               kInspectFlags, JsonShape::kDocument, inspect},
+    CommandRow{"doctor", "", Operands::kNone, Complete::kNothing,
+               "what this host can hold, and the mend for what it cannot", kJsonOnlyFlags, JsonShape::kDocument,
+               doctor},
+    CommandRow{
+        "version", "", Operands::kNone, Complete::kNothing, "which cordon this is", {}, JsonShape::kNone, version},
     CommandRow{"completion",
                "bash|zsh|fish",
-               kOne,
+               Operands::kOne,
                Complete::kShell,
                "a completion script for a shell",
                {},
@@ -62,7 +63,7 @@ constexpr std::array kCommands = {
                completion},
     CommandRow{"help",
                "COMMAND",
-               kOptional,
+               Operands::kOptional,
                Complete::kCommand,
                "this list, or a command's flags",
                {},

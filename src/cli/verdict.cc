@@ -52,7 +52,8 @@ base::Result<void, Stop> supply(policy::Policy& policy, const std::vector<std::s
 std::string drift_words(const approval::ApproveReview& review) {
   std::vector<std::string> words;
   for (const approval::PinChange& change : review.pin_changes) words.push_back(approval::to_sentence(change));
-  if (review.has_previous) words.insert(words.end(), review.changes.begin(), review.changes.end());
+  if (review.has_previous)
+    for (const manifest::Change& change : review.changes) words.push_back(change.sentence);
   if (words.empty()) return "it was changed since it was approved";
   return "since it was approved " + base::join(words, "; ");
 }
