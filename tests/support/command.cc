@@ -167,6 +167,10 @@ Command& Command::pty() {
   pty_ = true;
   return *this;
 }
+Command& Command::stopped() {
+  stopped_ = true;
+  return *this;
+}
 Command& Command::timeout(int milliseconds) {
   timeout_ms_ = milliseconds;
   return *this;
@@ -196,6 +200,7 @@ void Command::become() const {
   std::vector<char*> argv;
   for (auto& word : words) argv.push_back(word.data());
   argv.push_back(nullptr);
+  if (stopped_) ::raise(SIGSTOP);
   ::execvpe(argv[0], argv.data(), environment.data());
   ::_exit(98);
 }

@@ -68,6 +68,8 @@ class Command {
   Command& input(std::string text);
   Command& pty();
   Command& timeout(int milliseconds);
+  /// Stops itself (SIGSTOP) before it executes: for pause_at_launch().
+  Command& stopped();
   /// Runs in the child, as root where the suite is root, just before ids are taken and the program is executed.
   Command& before(std::function<void()> act);
 
@@ -84,6 +86,7 @@ class Command {
   Identity who_;
   bool take_identity_ = false;
   bool pty_ = false;
+  bool stopped_ = false;
   int timeout_ms_ = 60'000;
   std::function<void()> before_;
 };

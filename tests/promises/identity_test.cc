@@ -1,0 +1,68 @@
+// Promise: as root, a workspace of another user is worked on as that user and keeps its owner; `--as-root` keeps uid 0,
+// without any capability.
+
+#include <sys/stat.h>
+
+#include "support/promise.h"
+
+namespace cordon::test {
+namespace {
+using testing::ElementsAre;
+using testing::StartsWith;
+
+CORDON_PROMISE(WorkspaceOwner);
+CORDON_ROOT_PROMISE(AsRoot);
+
+TEST_P(WorkspaceOwner, FilesBelongToWhoOwnsTheEntrypointsDirectory) {
+  const Identity& owner = ordinary_user();
+  Scene theirs(owner);
+  theirs.tree().make_directory("work/out");
+  const std::string manifest = theirs.manifest(
+      act_manifest({"show-ids", "create=" + theirs.in_work("out/new"), "read=" + theirs.in_work("private")},
+                   list("write", {"./out"}) + list("read", {"./private"})));
+  theirs.tree().write("work/private", "p", 0600);
+  ASSERT_EQ(theirs.approve(manifest).code, 0);
+  // Whoever calls, root or the owner: the result is the owner's.
+  const Finished run = theirs.cordon({"run", manifest}).as(GetParam()).run();
+  EXPECT_EQ(run.code, 0) << run;
+  EXPECT_EQ(verdict(run, "create=" + theirs.in_work("out/new")), "ALLOWED") << run;
+  EXPECT_EQ(verdict(run, "read=" + theirs.in_work("private")), "ALLOWED") << run;
+  struct stat st{};
+  ASSERT_EQ(::stat(theirs.in_work("out/new").c_str(), &st), 0);
+  EXPECT_EQ(st.st_uid, owner.uid);
+  EXPECT_EQ(st.st_gid, owner.gid);
+  const std::string uid = std::to_string(owner.uid);
+  EXPECT_THAT(lines(run, "ids "), ElementsAre(StartsWith(uid + " " + uid))) << run;
+}
+
+TEST_P(WorkspaceOwner, AMissingWriteDirectoryIsMadeTheirs) {
+  Scene theirs(ordinary_user());
+  const std::string manifest =
+      theirs.manifest(act_manifest({"create=" + theirs.in_work("fresh/new")}, list("write", {"./fresh"})));
+  ASSERT_EQ(theirs.approve(manifest).code, 0);
+  const Finished run = theirs.cordon({"run", manifest}).as(GetParam()).run();
+  EXPECT_EQ(run.code, 0) << run;
+  struct stat st{};
+  ASSERT_EQ(::stat(theirs.in_work("fresh/new").c_str(), &st), 0);
+  EXPECT_EQ(st.st_uid, ordinary_user().uid);
+  ASSERT_EQ(::stat(theirs.in_work("fresh").c_str(), &st), 0);
+  EXPECT_EQ(st.st_uid, ordinary_user().uid);
+}
+
+TEST_P(AsRoot, KeepsUidZeroAndNoCapability) {
+  Scene theirs(ordinary_user());
+  const std::string manifest = theirs.manifest(act_manifest({"show-ids", "show-file=/proc/self/status"}));
+  ASSERT_EQ(theirs.approve(manifest).code, 0);
+  const Finished run = theirs.cordon({"run", "--as-root", manifest}).as(GetParam()).run();
+  EXPECT_THAT(lines(run, "ids "), ElementsAre(StartsWith("0 0"))) << run;
+  EXPECT_THAT(lines(run, "| "), testing::Contains("CapEff:\t0000000000000000")) << run;
+}
+
+TEST_P(WorkspaceOwner, OnesOwnWorkspaceIsWorkedOnAsOneself) {
+  const Finished run = scene.acts({"show-ids"});
+  const std::string uid = std::to_string(GetParam().uid);
+  EXPECT_THAT(lines(run, "ids "), ElementsAre(StartsWith(uid + " " + uid))) << run;
+}
+
+}  // namespace
+}  // namespace cordon::test
