@@ -27,17 +27,6 @@ std::optional<ProcessStat> parse_stat(std::string_view text) {
   return ProcessStat{.state = fields[0][0], .group = *group};
 }
 
-std::size_t count_namespace_ids(std::string_view status) {
-  constexpr std::string_view kLabel = "\nNSpid:";
-  const std::size_t at = status.find(kLabel);
-  if (at == std::string_view::npos) return 0;
-  std::string_view line = status.substr(at + kLabel.size());
-  line = line.substr(0, line.find('\n'));
-  std::size_t count = 0;
-  for (const auto field : base::split(line, '\t')) count += number(field) ? 1U : 0U;
-  return count;
-}
-
 std::optional<JobControl::Stop> JobControl::target_stopped(int signal, std::optional<ProcessStat> target,
                                                            pid_t foreground) {
   if (!target || target->state != 'T') return std::nullopt;

@@ -22,9 +22,6 @@ struct ProcessStat {
 /// Nothing where the text is not that of a stat file. The name in it is the target's own choice and may hold anything.
 std::optional<ProcessStat> parse_stat(std::string_view text);
 
-/// How many process ids a "NSpid:" line of /proc/PID/status holds: one per pid namespace, from the reader's inwards.
-std::size_t count_namespace_ids(std::string_view status);
-
 class JobControl {
  public:
   enum class Ability : std::uint8_t {

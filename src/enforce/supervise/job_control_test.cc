@@ -4,9 +4,6 @@
 
 #include <csignal>
 
-#include "enforce/supervise/process_file.h"
-#include "kernel/process.h"
-
 namespace cordon::enforce::supervise {
 namespace {
 
@@ -63,28 +60,6 @@ TEST(ProcessStat, IsReadPastAHostileName) {
   EXPECT_EQ(parse_stat("7 (sh)"), std::nullopt);
   EXPECT_EQ(parse_stat("7 (sh) T 3"), std::nullopt);
   EXPECT_EQ(parse_stat("7 (sh) T 3 x 1"), std::nullopt);
-}
-
-TEST(ProcessStat, CountsThePidNamespacesOfAProcess) {
-  EXPECT_EQ(count_namespace_ids("Name:\tx\nNSpid:\t12\t3\nNSpgid:\t12\t0\n"), 2U);
-  EXPECT_EQ(count_namespace_ids("Name:\tx\nNSpid:\t12\n"), 1U);
-  EXPECT_EQ(count_namespace_ids("Name:\tx\n"), 0U);
-}
-
-TEST(ProcessFile, TellsWhichProcessAPidfdStandsFor) {
-  const auto self = kernel::pidfd_open(getpid());
-  ASSERT_TRUE(self);
-  EXPECT_EQ(pid_of(*self), getpid());
-  EXPECT_EQ(pid_of(base::FdView(0)), std::nullopt) << "not a pidfd";
-}
-
-TEST(ProcessFile, ReadsTheStateAndGroupOfAProcess) {
-  const auto self = process_stat(getpid());
-  ASSERT_TRUE(self);
-  EXPECT_EQ(self->state, 'R');
-  EXPECT_EQ(self->group, getpgrp());
-  EXPECT_GE(namespace_depth(getpid()).value_or(0), 1U);
-  EXPECT_EQ(process_stat(-1), std::nullopt);
 }
 
 }  // namespace

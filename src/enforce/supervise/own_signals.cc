@@ -1,5 +1,7 @@
 #include "enforce/supervise/own_signals.h"
 
+#include <unistd.h>
+
 #include "enforce/supervise/process_file.h"
 #include "kernel/event.h"
 #include "kernel/process.h"
@@ -8,15 +10,12 @@ namespace cordon::enforce::supervise {
 namespace {
 
 Origin origin_of(const signalfd_siginfo& info) {
-  if (info.ssi_code > 0) return Origin::kKernel;
+  // A terminal that hangs up tells its session's leader and nobody else: then it is for us to pass on.
+  const bool hangup_for_us = info.ssi_signo == SIGHUP && ::getsid(0) == ::getpid();
+  if (info.ssi_code > 0) return hangup_for_us ? Origin::kOutside : Origin::kKernel;
   // Below the kernel's own codes only kill, tkill and sigqueue are a request of somebody; timers and the like are ours.
   if (info.ssi_code != SI_USER && info.ssi_code != SI_TKILL && info.ssi_code != SI_QUEUE) return Origin::kKernel;
-  const auto sender = static_cast<pid_t>(info.ssi_pid);
-  if (sender == 0) return Origin::kOutside;  // from a pid namespace above ours
-  const auto theirs = namespace_depth(sender);
-  const auto ours = namespace_depth(::getpid());
-  if (!theirs || !ours) return Origin::kUnknown;
-  return *theirs > *ours ? Origin::kInside : Origin::kOutside;
+  return origin_of_sender(static_cast<pid_t>(info.ssi_pid), info.ssi_uid);
 }
 
 sigset_t only(int signal) {

@@ -1,12 +1,15 @@
 #include "enforce/supervise/process_file.h"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <charconv>
+#include <filesystem>
 #include <string>
-#include <string_view>
 
+#include "base/text.h"
 #include "kernel/file.h"
 
 namespace cordon::enforce::supervise {
@@ -22,25 +25,73 @@ std::string read_start(const std::string& path) {
   return {reinterpret_cast<const char*>(bytes.data()), *got};
 }
 
+std::optional<pid_t> number(std::string_view text) {
+  pid_t value = 0;
+  const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (code != std::errc() || end != text.data() + text.size()) return std::nullopt;
+  return value;
+}
+
+/// The numbers behind a label such as "NSpid:". The kernel escapes newlines in the name, so that no process can forge a
+/// line.
+std::vector<pid_t> numbers(std::string_view text, std::string_view label) {
+  const std::size_t at = text.find(fmt::format("\n{}", label));
+  if (at == std::string_view::npos) return {};
+  const std::string_view rest = text.substr(at + 1 + label.size());
+  std::vector<pid_t> out;
+  for (const auto field : base::split(rest.substr(0, rest.find('\n')), '\t')) {
+    if (const auto value = number(field)) out.push_back(*value);
+  }
+  return out;
+}
+
+bool can_have_sent(const std::optional<ProcessStatus>& sender, std::uint32_t uid, std::size_t our_depth) {
+  return sender && sender->uid == uid && sender->ids.size() == our_depth && !sender->kernel_thread;
+}
+
+/// A process in a pid namespace below ours, with this number there and in our process group.
+bool is_in_a_run_of_ours(pid_t inner, std::size_t our_depth) {
+  std::error_code stopped;
+  for (std::filesystem::directory_iterator entry("/proc", stopped), end; !stopped && entry != end;
+       entry.increment(stopped)) {
+    const auto pid = number(entry->path().filename().native());
+    const auto process = pid ? process_status(*pid) : std::nullopt;
+    if (!process || process->ids.size() <= our_depth || process->ids.back() != inner) continue;
+    if (!process->groups.empty() && process->groups.front() == ::getpgrp()) return true;
+  }
+  return false;
+}
+
 }  // namespace
+
+std::optional<ProcessStatus> parse_status(std::string_view text) {
+  ProcessStatus out;
+  const auto uids = numbers(text, "Uid:");
+  out.ids = numbers(text, "NSpid:");
+  if (uids.empty() || out.ids.empty()) return std::nullopt;
+  out.uid = static_cast<std::uint32_t>(uids.front());
+  out.groups = numbers(text, "NSpgid:");
+  out.kernel_thread = text.find("\nVmSize:") == std::string_view::npos;
+  return out;
+}
 
 std::optional<ProcessStat> process_stat(pid_t pid) { return parse_stat(read_start(fmt::format("/proc/{}/stat", pid))); }
 
-std::optional<std::size_t> namespace_depth(pid_t pid) {
-  const std::size_t count = count_namespace_ids(read_start(fmt::format("/proc/{}/status", pid)));
-  return count == 0 ? std::nullopt : std::optional(count);
+std::optional<ProcessStatus> process_status(pid_t pid) {
+  return parse_status(read_start(fmt::format("/proc/{}/status", pid)));
 }
 
 std::optional<pid_t> pid_of(base::FdView pidfd) {
-  const std::string info = read_start(fmt::format("/proc/self/fdinfo/{}", pidfd.get()));
-  constexpr std::string_view kLabel = "\nPid:\t";
-  const std::size_t at = info.find(kLabel);
-  if (at == std::string::npos) return std::nullopt;
-  pid_t pid = 0;
-  const char* start = info.data() + at + kLabel.size();
-  const auto [end, code] = std::from_chars(start, info.data() + info.size(), pid);
-  if (code != std::errc() || pid <= 0) return std::nullopt;
-  return pid;
+  const auto pids = numbers(read_start(fmt::format("/proc/self/fdinfo/{}", pidfd.get())), "Pid:");
+  return pids.size() == 1 && pids.front() > 0 ? std::optional(pids.front()) : std::nullopt;
+}
+
+Origin origin_of_sender(pid_t pid, std::uint32_t uid) {
+  if (pid == 0) return Origin::kOutside;  // from a pid namespace above ours
+  const auto ours = process_status(::getpid());
+  if (!ours) return Origin::kUnknown;
+  if (can_have_sent(process_status(pid), uid, ours->ids.size())) return Origin::kOutside;
+  return is_in_a_run_of_ours(pid, ours->ids.size()) ? Origin::kInside : Origin::kUnknown;
 }
 
 }  // namespace cordon::enforce::supervise
