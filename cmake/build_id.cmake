@@ -4,7 +4,7 @@ file(GLOB CORDON_ID_INPUTS CONFIGURE_DEPENDS
   "${CMAKE_SOURCE_DIR}/src/plan/*.h" "${CMAKE_SOURCE_DIR}/src/plan/*.cc" "${CMAKE_SOURCE_DIR}/src/kernel/*.h"
   "${CMAKE_SOURCE_DIR}/src/enforce/launch/*.h" "${CMAKE_SOURCE_DIR}/src/enforce/launch/*.cc"
   "${CMAKE_SOURCE_DIR}/src/enforce/launch/program/*.h" "${CMAKE_SOURCE_DIR}/src/enforce/launch/program/*.cc")
-list(FILTER CORDON_ID_INPUTS EXCLUDE REGEX "_test\\.cc$")
+list(FILTER CORDON_ID_INPUTS EXCLUDE REGEX "_test\\.(cc|h)$")
 set(CORDON_GENERATED "${CMAKE_BINARY_DIR}/generated")
 file(MAKE_DIRECTORY "${CORDON_GENERATED}")
 add_custom_command(OUTPUT "${CORDON_GENERATED}/cordon_build_id.h"

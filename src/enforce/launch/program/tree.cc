@@ -153,8 +153,10 @@ Sys<void> mount_tmpfs(Tree& tree, const char* path, const Record& record) {
 
 Sys<void> enter_root(const Tree& tree) {
   CORDON_OK(kernel::fchdir(tree.root));
-  // Both names are the new root: the old one ends up stacked on it and is detached from there (pivot_root(2)).
+  // Both names are the new root: the host's ends up stacked on it, and the masks' file system on that (pivot_root(2)).
+  // Each is detached from the top; one that was left would be what "/.." shows.
   CORDON_OK(kernel::pivot_root(".", "."));
+  CORDON_OK(kernel::umount2(".", MNT_DETACH));
   CORDON_OK(kernel::umount2(".", MNT_DETACH));
   CORDON_OK(kernel::fchdir(tree.root));
   return kernel::mount_setattr(tree.root, "", AT_EMPTY_PATH, {.attr_set = kernel::kMountAttrRdonly});
