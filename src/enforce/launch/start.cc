@@ -141,7 +141,7 @@ constexpr int kAbovePlaces = 16;
 
 struct Placed {
   std::array<Fd, 3> streams;
-  Fd plan, control, life;
+  Fd program, plan, control, life;
 };
 
 Result<Fd> lifted(FdView fd, std::string_view subject) { return of(kernel::duplicate(fd, kAbovePlaces), subject); }
@@ -218,6 +218,7 @@ Result<Started, Refused> launch(const Launcher& launcher, FdView plan, const Opt
   SpawnPlan spawn;
   Placed placed;
   const auto prepare = [&]() -> Result<Sockets> {
+    CORDON_TRY(placed.program, lifted(launcher.program, "cordon-launch"));
     CORDON_TRY(placed.plan, lifted(plan, "plan"));
     spawn.put(placed.plan, kPlanFd);
     CORDON_OK(place_streams(spawn, options.streams, placed));
@@ -226,7 +227,7 @@ Result<Started, Refused> launch(const Launcher& launcher, FdView plan, const Opt
   };
   auto sockets = prepare();
   if (!sockets) return base::fail(Refused{std::move(sockets).error()});
-  auto pid = spawn.spawn(launcher.program);
+  auto pid = spawn.spawn(placed.program);
   if (!pid) return base::fail(Refused{std::move(pid).error()});
   placed = {};  // the launcher has them; its end must be seen on our ends
   auto started = take_birth(std::move(*sockets));
