@@ -121,13 +121,15 @@ std::string causes_of(const Doctor& doctor, const Style& style) {
 }
 
 std::string launcher_text(const LauncherState& launcher, const Style& style) {
-  if (launcher.found && launcher.same_build)
+  if (launcher.usable)
     return laid_out({"", "launcher:", Paint::kNone, base::shown(launcher.path) + ", of this build", 2}, style);
-  std::string prose =
-      !launcher.found ? std::string("not found") : base::shown(launcher.path) + " is of another build than this cordon";
-  if (!launcher.detail.empty()) prose += ": " + launcher.detail;
-  return laid_out({"", "launcher:", Paint::kRed, prose, 2}, style) +
-         laid_out({"  ", "mend:", Paint::kGreen, "install cordon and cordon-launch together (make install)", 6}, style);
+  const std::string why = !launcher.found        ? std::string("is not installed")
+                          : !launcher.same_build ? base::shown(launcher.path) + " is of another build"
+                                                 : base::shown(launcher.path) + " is not used: " + launcher.detail;
+  return laid_out({"", "launcher:", Paint::kYellow,
+                   why + "; runs start the copy inside cordon, which AppArmor cannot know by its path", 2},
+                  style) +
+         laid_out({"  ", "mend:", Paint::kGreen, "install cordon and cordon-launch together: make install", 6}, style);
 }
 
 std::string verdict_text(const Doctor& doctor, const Style& style) {
@@ -136,7 +138,6 @@ std::string verdict_text(const Doctor& doctor, const Style& style) {
     for (const DoctorLine& one : doctor.layers)
       if (one.line.tier == plan::Tier::kCore && one.line.state == LayerState::kUnavailable)
         what += fmt::format("{}{}", what.empty() ? "" : ", ", plan::layer_name(one.line.layer));
-    if (what.empty()) what = "the launcher";
     return laid_out({"", "not ready:", Paint::kRed, fmt::format("runs are refused here; missing: {}", what), 2}, style);
   }
   const bool all =
@@ -156,7 +157,7 @@ Doctor make_doctor(const plan::HostFacts& facts, const LauncherState& launcher) 
   out.machine = facts.machine;
   out.landlock_abi = facts.landlock_abi;
   out.launcher = launcher;
-  out.ready = launcher.found && launcher.same_build;
+  out.ready = true;
   for (const Rests& rest : rests()) {
     out.layers.push_back(line_of(rest, facts));
     const LayerLine& line = out.layers.back().line;

@@ -14,10 +14,12 @@
 
 namespace cordon::report {
 
-/// The installed launcher, as cli/ found it.
+/// The installed launcher, as cli/ found it. A run without one starts the copy that is inside cordon: that holds as
+/// much, but AppArmor, which grants user namespaces by path, cannot know it.
 struct LauncherState {
   bool found = false;
   bool same_build = false;
+  bool usable = false;  ///< it is what a run starts; else the copy inside cordon is
   std::string path;
   std::string detail;  ///< why not
   friend bool operator==(const LauncherState&, const LauncherState&) = default;
@@ -40,7 +42,7 @@ struct Doctor {
   int landlock_abi = 0;
   std::vector<DoctorLine> layers;
   LauncherState launcher;
-  bool ready = false;  ///< every core layer is enforced and the launcher is the right one
+  bool ready = false;  ///< every core layer is enforced
   friend bool operator==(const Doctor&, const Doctor&) = default;
 };
 

@@ -185,6 +185,7 @@ Json launcher_json(const LauncherState& launcher) {
   Json out;
   out["found"] = launcher.found;
   out["same_build"] = launcher.same_build;
+  out["usable"] = launcher.usable;
   put_text(out, "path", launcher.path);
   put_text(out, "detail", launcher.detail);
   return out;
