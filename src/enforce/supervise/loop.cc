@@ -31,7 +31,8 @@ ProcessEnd end_of(const kernel::Sys<siginfo_t>& info) {
 }  // namespace
 
 Run::Loop::Loop(const plan::Plan& plan, Options& options)
-    : when_mounted_(std::move(options.when_mounted)),
+    : exec_closed_(plan.exec_closed),
+      when_mounted_(std::move(options.when_mounted)),
       progress_(plan),
       clock_(kernel::monotonic_ns()),
       limit_(plan.timeout_ms * kNsPerMs),
@@ -226,6 +227,9 @@ void Run::Loop::take_target(base::Fd pidfd) {
   target_pidfd_ = std::move(pidfd);
   target_pid_ = pid_of(target_pidfd_);
   if (target_pid_) return gate_.target_is(*target_pid_);
+  // A short-lived target may be gone by now. Where exec is closed it cannot be: it waits for the gate's answer.
+  std::array<pollfd, 1> ended{pollfd{.fd = target_pidfd_.get(), .events = POLLIN, .revents = 0}};
+  if (!exec_closed_ || kernel::poll(ended, 0).value_or(0) != 0) return;
   progress_.fail_setup({.operation = "read",
                         .subject = "/proc/self/fdinfo",
                         .detail = "which process the target is cannot be told: /proc must show this process"});

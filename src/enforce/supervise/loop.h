@@ -98,6 +98,7 @@ class Run::Loop {
   std::optional<pid_t> target_pid_;
   std::optional<ExecListener> listener_;
   Output out_, error_;
+  bool exec_closed_;
   std::function<void()> when_mounted_;
 
   Progress progress_;
