@@ -1,0 +1,146 @@
+#include "planner/base.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <string>
+
+#include "planner/path_text.h"
+
+namespace cordon::planner {
+namespace {
+
+constexpr std::array kTrees = std::to_array<std::string_view>(
+    {"/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/sys/devices/system/cpu"});
+
+// Of TLS only what verifies others: /etc/ssl and /etc/pki hold private keys beside it.
+constexpr std::array kEtc = std::to_array<std::string_view>({"/etc/alternatives",
+                                                             "/etc/ca-certificates",
+                                                             "/etc/ca-certificates.conf",
+                                                             "/etc/crypto-policies",
+                                                             "/etc/default/locale",
+                                                             "/etc/gai.conf",
+                                                             "/etc/ld.so.cache",
+                                                             "/etc/ld.so.conf",
+                                                             "/etc/ld.so.conf.d",
+                                                             "/etc/locale.alias",
+                                                             "/etc/locale.conf",
+                                                             "/etc/locale.gen",
+                                                             "/etc/localtime",
+                                                             "/etc/mime.types",
+                                                             "/etc/os-release",
+                                                             "/etc/pki/ca-trust/extracted",
+                                                             "/etc/pki/tls/cert.pem",
+                                                             "/etc/pki/tls/certs",
+                                                             "/etc/protocols",
+                                                             "/etc/services",
+                                                             "/etc/ssl/cert.pem",
+                                                             "/etc/ssl/certs",
+                                                             "/etc/ssl/openssl.cnf",
+                                                             "/etc/terminfo",
+                                                             "/etc/timezone"});
+
+constexpr std::array kFiles = std::to_array<std::string_view>(
+    {"/etc/group", "/etc/hosts", "/etc/nsswitch.conf", "/etc/passwd", "/etc/resolv.conf"});
+
+constexpr auto kAll = [] {
+  std::array<std::string_view, kTrees.size() + kEtc.size()> all{};
+  std::ranges::copy(kTrees, all.begin());
+  std::ranges::copy(kEtc, all.begin() + kTrees.size());
+  return all;
+}();
+
+/// The fact, if this base path stands here and may be shown.
+const plan::PathFact* standing(const plan::HostFacts& facts, std::string_view path) {
+  const plan::PathFact* fact = fact_of(facts, std::string(path));
+  if (fact == nullptr || fact->state != plan::PathState::kPresent || !fact->planted_by.empty()) return nullptr;
+  if (within(fact->real, "/etc") && (fact->mode & 04U) == 0) return nullptr;
+  if (!is_directory(*fact) && !is_regular(*fact)) return nullptr;
+  return fact;
+}
+
+/// A name or home from an account database, if it can stand in a line of /etc/passwd.
+std::string field(std::string_view text, std::string_view otherwise) {
+  const bool fits = !text.empty() && std::ranges::none_of(text, [](char c) {
+    return c == ':' || static_cast<unsigned char>(c) < 0x20 || static_cast<unsigned char>(c) == 0x7f;
+  });
+  return std::string(fits ? text : otherwise);
+}
+
+std::string passwd_text(const Identity& identity, std::string_view home) {
+  std::string out;
+  if (identity.uid != 0) out += "root:x:0:0::/:/usr/sbin/nologin\n";
+  out += fmt::format("{}:x:{}:{}::{}:/bin/sh\n", field(identity.name, identity.uid == 0 ? "root" : "user"),
+                     identity.uid, identity.gid, field(home, "/tmp"));
+  if (identity.uid != 65534) out += "nobody:x:65534:65534::/:/usr/sbin/nologin\n";
+  return out;
+}
+
+std::string group_text(const Identity& identity) {
+  std::string out;
+  if (identity.gid != 0) out += "root:x:0:\n";
+  out += fmt::format("{}:x:{}:\n", identity.gid == 0 ? "root" : field(identity.name, "user"), identity.gid);
+  if (identity.gid != 65534) out += "nogroup:x:65534:\n";
+  return out;
+}
+
+std::string content_of(std::string_view path, const Identity& identity, std::string_view home) {
+  if (path == "/etc/passwd") return passwd_text(identity, home);
+  if (path == "/etc/group") return group_text(identity);
+  if (path == "/etc/hosts") return "127.0.0.1 localhost\n::1 localhost ip6-localhost ip6-loopback\n";
+  if (path == "/etc/nsswitch.conf") {
+    return "passwd: files\ngroup: files\nhosts: files dns\nservices: files\nprotocols: files\n";
+  }
+  // No server: the resolver then asks 127.0.0.1 and is refused at once, instead of waiting for an answer.
+  return "options timeout:1 attempts:1\n";
+}
+
+}  // namespace
+
+std::span<const std::string_view> base_paths() { return kAll; }
+std::span<const std::string_view> base_files() { return kFiles; }
+
+void want_base(const plan::HostFacts& facts, std::vector<Want>& wants, std::vector<Link>& links) {
+  for (std::string_view path : kAll) {
+    const plan::PathFact* fact = standing(facts, path);
+    if (fact == nullptr) continue;
+    wants.push_back({.path = fact->real,
+                     .id = fact->id,
+                     .directory = is_directory(*fact),
+                     .access = Access::kReadOnly,
+                     .why = Why::kBase,
+                     .create = {},
+                     .reason = "base",
+                     .at = {}});
+    for (const plan::LinkHop& hop : fact->hops) {
+      links.push_back({.at = hop.at, .text = hop.target, .reason = "base", .span = {}});
+    }
+  }
+}
+
+bool in_base(const plan::HostFacts& facts, std::string_view real) {
+  return std::ranges::any_of(kAll, [&](std::string_view path) {
+    const plan::PathFact* fact = standing(facts, path);
+    return fact != nullptr && within(real, fact->real);
+  });
+}
+
+std::string_view base_below(const plan::HostFacts& facts, std::string_view real) {
+  for (std::string_view path : kAll) {
+    const plan::PathFact* fact = standing(facts, path);
+    if (fact != nullptr && within(fact->real, real)) return path;
+  }
+  return {};
+}
+
+void make_base_files(Draft& draft, const Arranged& arranged, const Identity& identity, std::string_view home) {
+  for (std::string_view path : kFiles) {
+    if (arranged.showing(path) != nullptr) continue;
+    draft.step(
+        plan::step::MakeFile{.target = std::string(path), .content = content_of(path, identity, home), .mode = 0444},
+        plan::Layer::kFilesystem, "base");
+  }
+}
+
+}  // namespace cordon::planner

@@ -1,0 +1,25 @@
+#include "planner/environment.h"
+
+#include <map>
+
+namespace cordon::planner {
+
+Environment environment_of(const policy::Policy& policy, const plan::HostFacts& facts) {
+  std::map<std::string, std::string> values = {{"HOME", "/tmp"}, {"PATH", "/usr/bin:/bin"}};
+  Environment out;
+  for (const policy::EnvGrant& grant : policy.env) {
+    const auto found = facts.environment.find(grant.name);
+    if (grant.supplied) {
+      values[grant.name] = *grant.supplied;
+    } else if (found != facts.environment.end()) {
+      values[grant.name] = found->second;
+    } else {
+      out.unset.push_back(&grant);
+    }
+  }
+  out.home = values["HOME"];
+  for (const auto& [name, value] : values) out.entries.push_back(name + "=" + value);
+  return out;
+}
+
+}  // namespace cordon::planner

@@ -1,0 +1,329 @@
+#include "planner/filters.h"
+
+#include <fmt/format.h>
+#include <linux/audit.h>
+#include <linux/filter.h>
+#include <linux/netlink.h>
+#include <linux/seccomp.h>
+#include <netinet/in.h>
+#include <sched.h>
+#include <seccomp.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <array>
+#include <bit>
+#include <cerrno>
+#include <cstddef>
+#include <cstring>
+#include <limits>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+
+#include "base/check.h"
+#include "base/fd.h"
+#include "planner/host.h"
+
+namespace cordon::planner {
+namespace {
+
+using Context = std::unique_ptr<void, decltype([](void* context) { seccomp_release(context); })>;
+
+constexpr std::uint32_t kX32Bit = 0x40000000;
+constexpr std::uint64_t kLow32 = 0xffffffff;  // arguments that the kernel takes as int: an upper half must not matter
+constexpr unsigned kNoexecSeal = 8;           // MFD_NOEXEC_SEAL, 6.3
+constexpr std::uint64_t kTiocLinux = 0x541c;
+
+struct Call {
+  const char* name;
+  int errno_value;
+  int number;  ///< for calls that the library may not know yet: the same on every architecture since 424; else -1
+};
+
+// Whole calls. The release that brought a number stands behind it.
+constexpr std::array kTable = std::to_array<Call>({
+    // Namespaces and mounts: a target that could make either could undo what it is in.
+    {"setns", EPERM, -1},
+    {"mount", EPERM, -1},
+    {"umount", EPERM, -1},
+    {"umount2", EPERM, -1},
+    {"pivot_root", EPERM, -1},
+    {"chroot", EPERM, -1},
+    {"open_tree", EPERM, 428},       // 5.2
+    {"move_mount", EPERM, 429},      // 5.2
+    {"fsopen", EPERM, 430},          // 5.2
+    {"fsconfig", EPERM, 431},        // 5.2
+    {"fsmount", EPERM, 432},         // 5.2
+    {"fspick", EPERM, 433},          // 5.2
+    {"mount_setattr", EPERM, 442},   // 5.12
+    {"open_tree_attr", EPERM, 467},  // 6.15
+    // Flags behind a pointer cannot be judged; libc falls back on clone.
+    {"clone3", ENOSYS, 435},  // 5.3
+    // Large surfaces of the kernel.
+    {"bpf", EPERM, -1},
+    {"perf_event_open", EPERM, -1},
+    {"userfaultfd", ENOSYS, -1},
+    {"io_uring_setup", ENOSYS, 425},     // 5.1
+    {"io_uring_enter", ENOSYS, 426},     // 5.1
+    {"io_uring_register", ENOSYS, 427},  // 5.1
+    // Keyrings are the user's, not the sandbox's: no namespace divides them all.
+    {"keyctl", ENOSYS, -1},
+    {"add_key", ENOSYS, -1},
+    {"request_key", ENOSYS, -1},
+    // The machine.
+    {"kexec_load", EPERM, -1},
+    {"kexec_file_load", EPERM, -1},
+    {"create_module", EPERM, -1},
+    {"init_module", EPERM, -1},
+    {"finit_module", EPERM, -1},
+    {"delete_module", EPERM, -1},
+    {"swapon", EPERM, -1},
+    {"swapoff", EPERM, -1},
+    {"reboot", EPERM, -1},
+    {"acct", EPERM, -1},
+    {"quotactl", EPERM, -1},
+    {"quotactl_fd", EPERM, 443},  // 5.14
+    // Opens by number what no path in the sandbox leads to.
+    {"open_by_handle_at", EPERM, -1},
+});
+
+std::optional<std::uint32_t> architecture(std::string_view machine) {
+  if (machine == "x86_64") return SCMP_ARCH_X86_64;
+  if (machine == "aarch64") return SCMP_ARCH_AARCH64;
+  return std::nullopt;
+}
+
+scmp_arg_cmp masked(unsigned argument, std::uint64_t mask, std::uint64_t value) {
+  return SCMP_CMP64(argument, SCMP_CMP_MASKED_EQ, mask, value);
+}
+
+/// Rules for one architecture, whatever we run on. Remembers whether all went well.
+class Builder {
+ public:
+  explicit Builder(std::uint32_t arch) : arch_(arch), context_(seccomp_init(SCMP_ACT_ALLOW)) {
+    // Without this the library would ask the running kernel what it knows; that is a fact's business, not the filter's.
+    static const int level = seccomp_api_set(6);
+    good_ = level == 0 && context_ != nullptr;
+    if (good_ && seccomp_arch_native() != arch) {
+      good_ = seccomp_arch_add(context_.get(), arch) == 0 &&
+              seccomp_arch_remove(context_.get(), seccomp_arch_native()) == 0;
+    }
+    attribute(SCMP_FLTATR_ACT_BADARCH, SCMP_ACT_KILL_PROCESS);
+    attribute(SCMP_FLTATR_CTL_NNP, 0);
+  }
+
+  void rule(std::uint32_t action, int number, std::span<const scmp_arg_cmp> when = {}) {
+    if (number < 0 || !good_) return;  // no such call on this architecture
+    good_ =
+        seccomp_rule_add_array(context_.get(), action, number, static_cast<unsigned>(when.size()), when.data()) == 0;
+  }
+  void rule(std::uint32_t action, const char* name, std::initializer_list<scmp_arg_cmp> when = {}) {
+    rule(action, number_of(name), std::span(when.begin(), when.size()));
+  }
+
+  [[nodiscard]] int number_of(const char* name) const { return seccomp_syscall_resolve_name_rewrite(arch_, name); }
+
+  [[nodiscard]] std::vector<std::uint8_t> program() const;
+
+ private:
+  void attribute(scmp_filter_attr which, std::uint32_t value) {
+    good_ = good_ && seccomp_attr_set(context_.get(), which, value) == 0;
+  }
+
+  std::uint32_t arch_;
+  Context context_;
+  bool good_ = false;
+};
+
+/// libseccomp 2.5 writes to descriptors only, so a piece of memory with a descriptor is what it gets.
+std::vector<std::uint8_t> Builder::program() const {
+  const base::Fd memory(good_ ? ::memfd_create("filter", MFD_CLOEXEC) : -1);
+  if (!memory.valid() || seccomp_export_bpf(context_.get(), memory.get()) != 0) return {};
+  const off_t size = ::lseek(memory.get(), 0, SEEK_END);
+  if (size <= 0) return {};
+  std::vector<std::uint8_t> bytes(static_cast<std::size_t>(size));
+  if (::pread(memory.get(), bytes.data(), bytes.size(), 0) != size) return {};
+  return bytes;
+}
+
+/// Places that jumps of the prologue lead to; all lie ahead.
+enum class Label : std::uint8_t { kNone, kNoCall, kSocket, kNoFamily, kInternet, kEnd, kCount };
+
+class Assembler {
+ public:
+  void load(std::size_t offset) { emit(BPF_LD | BPF_W | BPF_ABS, static_cast<std::uint32_t>(offset)); }
+  /// The lower half: all that the kernel looks at of an int.
+  void load_argument(std::size_t which) {
+    static_assert(std::endian::native == std::endian::little);
+    load(offsetof(seccomp_data, args) + which * sizeof(std::uint64_t));
+  }
+  void if_equal(std::uint32_t value, Label there) { emit(BPF_JMP | BPF_JEQ | BPF_K, value, there, Label::kNone); }
+  void unless_equal(std::uint32_t value, Label there) { emit(BPF_JMP | BPF_JEQ | BPF_K, value, Label::kNone, there); }
+  void if_at_least(std::uint32_t value, Label there) { emit(BPF_JMP | BPF_JGE | BPF_K, value, there, Label::kNone); }
+  void if_above(std::uint32_t value, Label there) { emit(BPF_JMP | BPF_JGT | BPF_K, value, there, Label::kNone); }
+  void refuse(std::uint32_t code) { emit(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | code); }
+  void place(Label label) { places_[static_cast<std::size_t>(label)] = code_.size(); }
+
+  std::vector<sock_filter> take() {
+    for (std::size_t i = 0; i < code_.size(); ++i) {
+      code_[i].jt = distance(i, jumps_[i].first);
+      code_[i].jf = distance(i, jumps_[i].second);
+    }
+    return std::move(code_);
+  }
+
+ private:
+  void emit(int code, std::uint32_t k, Label yes = Label::kNone, Label no = Label::kNone) {
+    code_.push_back({.code = static_cast<std::uint16_t>(code), .jt = 0, .jf = 0, .k = k});
+    jumps_.emplace_back(yes, no);
+  }
+  [[nodiscard]] std::uint8_t distance(std::size_t from, Label label) const {
+    if (label == Label::kNone) return 0;
+    const std::size_t ahead = places_[static_cast<std::size_t>(label)] - from - 1;
+    CORDON_CHECK(ahead <= std::numeric_limits<std::uint8_t>::max());
+    return static_cast<std::uint8_t>(ahead);
+  }
+
+  std::vector<sock_filter> code_;
+  std::vector<std::pair<Label, Label>> jumps_;
+  std::array<std::size_t, static_cast<std::size_t>(Label::kCount)> places_{};
+};
+
+void close_calls(Builder& builder) {
+  for (const Call& call : kTable) {
+    const int known = builder.number_of(call.name);
+    builder.rule(SCMP_ACT_ERRNO(static_cast<std::uint32_t>(call.errno_value)), known < 0 ? call.number : known);
+  }
+}
+
+void close_user_namespaces(Builder& builder) {
+  for (const char* name : {"clone", "unshare"}) {
+    builder.rule(SCMP_ACT_ERRNO(EPERM), name, {masked(0, CLONE_NEWUSER, CLONE_NEWUSER)});
+  }
+}
+
+/// Typing into the terminal that the sandbox was started from.
+void close_terminal_injection(Builder& builder) {
+  for (const std::uint64_t request : {std::uint64_t{TIOCSTI}, kTiocLinux}) {
+    builder.rule(SCMP_ACT_ERRNO(EPERM), "ioctl", {masked(1, kLow32, request)});
+  }
+}
+
+/// No core dump: the launcher has set a limit that keeps even a piped handler away, and it must stay (core(5)).
+void close_core_limit(Builder& builder) {
+  builder.rule(SCMP_ACT_ERRNO(EPERM), "setrlimit", {masked(0, kLow32, RLIMIT_CORE)});
+  builder.rule(SCMP_ACT_ERRNO(EPERM), "prlimit64", {masked(1, kLow32, RLIMIT_CORE), SCMP_CMP64(2, SCMP_CMP_NE, 0)});
+}
+
+/// What libseccomp cannot say, because it compares each argument once in a rule: sets of allowed values, and "newer
+/// than". Stands before its program, and hands on to it what it has nothing against.
+std::vector<sock_filter> prologue(std::uint32_t arch) {
+  Assembler code;
+  code.load(offsetof(seccomp_data, arch));
+  code.unless_equal(arch, Label::kEnd);  // the library's own check kills it
+  code.load(offsetof(seccomp_data, nr));
+  if (arch == SCMP_ARCH_X86_64) code.if_at_least(kX32Bit, Label::kEnd);  // as well
+  code.if_above(kNewestReviewedCall, Label::kNoCall);
+  const auto number = [arch](const char* name) {
+    return static_cast<std::uint32_t>(seccomp_syscall_resolve_name_rewrite(arch, name));
+  };
+  code.if_equal(number("socket"), Label::kSocket);
+  code.if_equal(number("socketpair"), Label::kSocket);
+  code.unless_equal(number("personality"), Label::kEnd);
+  // Plain Linux and its 32-bit and 2.6 dresses, and the question. The rest weakens address randomisation.
+  code.load_argument(0);
+  for (const std::uint32_t plain : {0x0U, 0x8U, 0x20000U, 0x20008U, 0xffffffffU}) code.if_equal(plain, Label::kEnd);
+  code.refuse(EPERM);
+  code.place(Label::kNoCall);
+  code.refuse(ENOSYS);
+  code.place(Label::kSocket);
+  code.load_argument(0);
+  code.if_equal(AF_UNIX, Label::kEnd);
+  code.if_equal(AF_INET, Label::kInternet);
+  code.if_equal(AF_INET6, Label::kInternet);
+  code.unless_equal(AF_NETLINK, Label::kNoFamily);
+  code.load_argument(2);
+  code.if_equal(NETLINK_ROUTE, Label::kEnd);
+  code.place(Label::kNoFamily);
+  code.refuse(EAFNOSUPPORT);
+  // MPTCP among others: it would pass rules that speak of TCP; Go falls back on this errno.
+  code.place(Label::kInternet);
+  code.load_argument(2);
+  for (const int protocol : {0, int{IPPROTO_TCP}, int{IPPROTO_UDP}})
+    code.if_equal(static_cast<std::uint32_t>(protocol), Label::kEnd);
+  code.refuse(EPROTONOSUPPORT);
+  code.place(Label::kEnd);
+  return code.take();
+}
+
+std::vector<std::uint8_t> joined(std::span<const sock_filter> before, std::span<const std::uint8_t> after) {
+  if (after.empty()) return {};
+  std::vector<std::uint8_t> out(before.size_bytes() + after.size());
+  std::memcpy(out.data(), before.data(), before.size_bytes());
+  std::memcpy(out.data() + before.size_bytes(), after.data(), after.size());
+  return out;
+}
+
+}  // namespace
+
+std::vector<std::uint8_t> system_call_filter(std::string_view machine) {
+  const auto arch = architecture(machine);
+  if (!arch) return {};
+  Builder builder(*arch);
+  close_calls(builder);
+  close_user_namespaces(builder);
+  close_terminal_injection(builder);
+  close_core_limit(builder);
+  return joined(prologue(*arch), builder.program());
+}
+
+std::vector<std::uint8_t> exec_filter(std::string_view machine, ExecFilter kind) {
+  const auto arch = architecture(machine);
+  if (!arch) return {};
+  Builder builder(*arch);
+  builder.rule(SCMP_ACT_NOTIFY, "execve");
+  builder.rule(SCMP_ACT_NOTIFY, "execveat");
+  if (kind == ExecFilter::kNoneStrict) {
+    builder.rule(SCMP_ACT_ERRNO(EPERM), "fork");
+    builder.rule(SCMP_ACT_ERRNO(EPERM), "vfork");
+    builder.rule(SCMP_ACT_ERRNO(EPERM), "clone", {masked(0, CLONE_THREAD, 0)});
+    builder.rule(SCMP_ACT_ERRNO(ENOSYS), "clone3");
+    // A file in memory that may be mapped executable is a program from nowhere.
+    builder.rule(SCMP_ACT_ERRNO(EPERM), "memfd_create", {masked(1, kNoexecSeal, 0)});
+  }
+  return builder.program();
+}
+
+void add_filters(Draft& draft) {
+  const plan::HostFacts& facts = draft.facts;
+  if (lacks(facts, plan::Feature::kSeccompFilter)) return;
+  const auto add = [&](std::string name, std::vector<std::uint8_t> program, bool notify, plan::Layer layer,
+                       std::string reason, const base::Span& at) {
+    if (program.empty()) {
+      draft.refuse(Code::kFilterNotBuilt, at, fmt::format("the {} filter could not be compiled", name),
+                   "more memory or file descriptors");
+      return;
+    }
+    std::uint32_t flags = notify ? SECCOMP_FILTER_FLAG_NEW_LISTENER : 0U;
+    const bool killable = facts.feature(plan::Feature::kNotificationKillable).state == plan::Availability::kYes;
+    if (notify && killable) flags |= SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV;
+    draft.step(
+        plan::step::Filter{.name = std::move(name), .program = std::move(program), .notify = notify, .flags = flags},
+        layer, std::move(reason), at);
+  };
+  add("system-calls", system_call_filter(facts.machine), false, plan::Layer::kSystemCalls,
+      "calls that a confined program has no use for", {});
+  if (!exec_closed(draft.policy) || lacks(facts, plan::Feature::kUserNotification)) return;
+  const bool strict = draft.policy.exec.mode == policy::ExecMode::kNoneStrict;
+  add("exec", exec_filter(facts.machine, strict ? ExecFilter::kNoneStrict : ExecFilter::kNone), true,
+      plan::Layer::kExec, strict ? "exec: none-strict" : "exec: none", draft.policy.exec.at.span);
+  draft.plan.exec_closed = true;
+}
+
+}  // namespace cordon::planner

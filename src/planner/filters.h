@@ -1,0 +1,28 @@
+// The seccomp programs of a run, compiled here and carried in the plan as bytes; the launcher only installs them.
+//
+// "system-calls" (every run) closes what a confined program has no use for and exploits have: see kTable in filters.cc.
+// Its errnos are part of the contract (SPEC §7.3): a library that is told ENOSYS falls back, one that is told EPERM
+// gives up. Calls newer than the newest one that was looked at are ENOSYS. "exec" (exec: none, none-strict) hands every
+// execve and execveat to the supervisor. In both a call of another architecture or of the x32 kind kills the process.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include "planner/draft.h"
+
+namespace cordon::planner {
+
+/// struct sock_filter[] in native byte order; empty where it could not be compiled (no memory, no descriptors).
+std::vector<std::uint8_t> system_call_filter(std::string_view machine);
+
+enum class ExecFilter : std::uint8_t { kNone, kNoneStrict };
+std::vector<std::uint8_t> exec_filter(std::string_view machine, ExecFilter kind);
+
+/// The highest system-call number that kTable was checked against, and the release that brought it.
+inline constexpr std::uint32_t kNewestReviewedCall = 469;  // file_setattr, 6.17
+
+void add_filters(Draft& draft);
+
+}  // namespace cordon::planner

@@ -1,0 +1,22 @@
+// The file system policy once more, by another mechanism: if a mount were wrong, this still stands.
+//
+// READ_DIR is left unhandled on purpose. Landlock rights are inherited downwards and cannot be taken back below, and
+// the skeleton of the private root (/, /home, /home/me) must be listable for path walks, globs and getcwd to work: a
+// READ_DIR for "/" would be one for everything, so handling it would hold nothing. What a directory lists is decided by
+// what is mounted in it.
+//
+// For the same reason write rights of a grant reach below read-only mounts inside it: there the mount alone holds.
+#pragma once
+
+#include "planner/draft.h"
+#include "planner/mounts.h"
+#include "planner/program.h"
+
+namespace cordon::planner {
+
+/// Landlock's ABI on this host as far as facts tell; where nobody asked, what its release brings. 0: none.
+int landlock_abi(const plan::HostFacts& facts);
+
+void restrict_files(Draft& draft, const Arranged& arranged, const Program& program);
+
+}  // namespace cordon::planner

@@ -1,0 +1,74 @@
+// From what is wanted of the file system to the mounts that give it, in an order in which each lands on what it is for.
+//
+// A Want is one path that must be readable, writable or hidden. arrange() drops what another want gives already, puts
+// parents before children, and pins the chain between a writable mount and whatever is held read-only or hidden below
+// it: a mount holds its own name only, so without pins the target renames a parent and plants its own tree under the
+// old name (pitfalls A1). One sort and one sweep: the cost grows with the number of wants, not with its square.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "base/diagnostic.h"
+#include "plan/host_facts.h"
+
+namespace cordon::planner {
+
+enum class Access : std::uint8_t { kReadOnly, kWritable, kHidden };
+
+/// What asks; of two wants for the same path the first in this order decides.
+enum class Why : std::uint8_t {
+  kDeny,     ///< hidden whatever else is granted
+  kProgram,  ///< the entrypoint's or the interpreter's file: read-only and executable, even below a write grant
+  kWrite,
+  kRead,    ///< read-only, even below a write grant
+  kPrefix,  ///< what an interpreter needs beside itself: below a write grant only where that may not execute
+  kGuard,   ///< read-only where a write grant would cover it, nothing elsewhere
+  kBase,    ///< given way to by every other want
+};
+
+struct Want {
+  std::string path;  ///< real: no link left in it
+  plan::FileId id;
+  bool directory = true;
+  Access access = Access::kReadOnly;
+  Why why = Why::kRead;
+  std::vector<std::string> create;
+  std::string reason;
+  base::Span at;
+};
+
+/// A symbolic link that a spelling crosses; made again in the private root, so that the spelling works there.
+struct Link {
+  std::string at, text, reason;
+  base::Span span;
+};
+
+enum class MountAct : std::uint8_t { kBind, kMask, kPin };
+
+struct Mount {
+  MountAct act = MountAct::kBind;
+  std::string path;
+  const Want* want = nullptr;  ///< who asks; of a pin: what it protects
+  bool needs_point = false;    ///< nothing of the host shows at `path`: the mount point must be made
+};
+
+struct Arranged {
+  std::vector<Mount> mounts;  ///< in order
+  std::vector<Link> links;    ///< those that nothing mounted shows already
+
+  /// The mount that `path` is seen through, or nothing. Pins do not count: they show what was there.
+  [[nodiscard]] const Mount* showing(std::string_view path) const;
+
+ private:
+  friend Arranged arrange(std::vector<Want>& wants, const std::vector<Link>& links, bool writes_execute);
+  std::unordered_map<std::string, std::size_t> at_;
+};
+
+/// Sorts `wants`, which must outlive the answer. `writes_execute`: writable mounts may execute (exec: all).
+Arranged arrange(std::vector<Want>& wants, const std::vector<Link>& links, bool writes_execute);
+
+}  // namespace cordon::planner

@@ -1,0 +1,24 @@
+// Paths as text: absolute, lexically normal, as facts and plans carry them. Compared by whole components, never as
+// plain strings: "/home/ab" is not below "/home/a".
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace cordon::planner {
+
+/// `path` is `ancestor` or lies below it.
+bool within(std::string_view path, std::string_view ancestor);
+
+std::string_view parent_of(std::string_view path);  ///< "/" is its own parent
+std::string_view name_of(std::string_view path);    ///< last component; "" for "/"
+std::size_t depth_of(std::string_view path);        ///< number of components; 0 for "/"
+
+/// Parents before children, and everything below a directory in one piece.
+bool path_before(std::string_view a, std::string_view b);
+
+/// The directories strictly between `top` and `path`, from the top down. `path` lies below `top`.
+std::vector<std::string> between(std::string_view top, std::string_view path);
+
+}  // namespace cordon::planner

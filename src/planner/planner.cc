@@ -1,0 +1,175 @@
+#include "planner/planner.h"
+
+#include <fmt/format.h>
+
+#include <limits>
+#include <utility>
+
+#include "base/text.h"
+#include "planner/base.h"
+#include "planner/draft.h"
+#include "planner/environment.h"
+#include "planner/filters.h"
+#include "planner/grants.h"
+#include "planner/host.h"
+#include "planner/identity.h"
+#include "planner/landlock.h"
+#include "planner/mounts.h"
+#include "planner/privileges.h"
+#include "planner/program.h"
+#include "planner/unsupported.h"
+
+namespace cordon::planner {
+namespace {
+
+using plan::Layer;
+
+constexpr std::uint64_t kMiB = 1ULL << 20U;
+constexpr std::uint64_t kRootBytes = 16 * kMiB;  // the skeleton and a few small files
+constexpr std::uint64_t kShmBytes = 256 * kMiB;
+constexpr std::uint64_t kTmpBytes = 1024 * kMiB;
+
+void make_point(Draft& draft, const Mount& mount) {
+  const Want& want = *mount.want;
+  if (want.directory) {
+    draft.step(plan::step::MakeDirectory{.target = mount.path, .mode = 0755}, Layer::kFilesystem, want.reason, want.at);
+  } else {
+    draft.step(plan::step::MakeFile{.target = mount.path, .content = {}, .mode = 0444}, Layer::kFilesystem, want.reason,
+               want.at);
+  }
+}
+
+void bind(Draft& draft, const Identity& identity, const Mount& mount) {
+  const Want& want = *mount.want;
+  const bool writable = want.access == Access::kWritable;
+  plan::step::Bind bind{.source = want.path,
+                        .id = want.id,
+                        .target = want.path,
+                        .attributes = {.read_only = !writable,
+                                       .noexec = writable && exec_closed(draft.policy),
+                                       .nosuid = true,
+                                       .nodev = true},
+                        .create = want.create,
+                        .create_owner_uid = std::nullopt,
+                        .create_owner_gid = std::nullopt};
+  if (!want.create.empty() && identity.run_as) {
+    bind.create_owner_uid = identity.uid;
+    bind.create_owner_gid = identity.gid;
+  }
+  draft.step(std::move(bind), Layer::kFilesystem, want.reason, want.at);
+}
+
+void mount_all(Draft& draft, const Identity& identity, const Arranged& arranged, bool base) {
+  for (const Mount& mount : arranged.mounts) {
+    if ((mount.want->why == Why::kBase) != base) continue;
+    if (mount.needs_point) make_point(draft, mount);
+    switch (mount.act) {
+      case MountAct::kBind:
+        bind(draft, identity, mount);
+        break;
+      case MountAct::kMask:
+        draft.step(plan::step::Mask{.target = mount.path, .directory = mount.want->directory}, Layer::kFilesystem,
+                   mount.want->reason, mount.want->at);
+        break;
+      case MountAct::kPin:
+        draft.step(plan::step::Pin{.target = mount.path, .read_only = false}, Layer::kFilesystem, mount.want->reason,
+                   mount.want->at);
+        break;
+    }
+  }
+}
+
+void mount_own(Draft& draft) {
+  const auto point = [&](const char* path) {
+    draft.step(plan::step::MakeDirectory{.target = path, .mode = 0755}, Layer::kFilesystem, "base");
+  };
+  point("/proc");
+  draft.step(plan::step::MountProc{}, Layer::kProcesses, "base");
+  point("/dev");
+  draft.step(plan::step::MountDev{.target = "/dev", .shm_bytes = kShmBytes}, Layer::kFilesystem, "base");
+  point("/tmp");
+  const policy::Limits& limits = draft.policy.limits;
+  const bool limited = limits.tmp_bytes != 0;
+  draft.step(plan::step::MountTmpfs{.target = "/tmp",
+                                    .size_bytes = limited ? limits.tmp_bytes : kTmpBytes,
+                                    .mode = 01777,
+                                    .attributes = {.read_only = false, .noexec = exec_closed(draft.policy)}},
+             Layer::kFilesystem, limited ? fmt::format("limits.tmp: {}", base::shown(limits.tmp)) : "base",
+             limited ? limits.tmp_at.span : base::Span{});
+}
+
+void make_links(Draft& draft, const Arranged& arranged) {
+  for (const Link& link : arranged.links) {
+    draft.step(plan::step::MakeSymlink{.target = link.at, .text = link.text}, Layer::kFilesystem, link.reason,
+               link.span);
+  }
+}
+
+void note_environment(Draft& draft, const Environment& environment) {
+  for (const policy::EnvGrant* grant : environment.unset) {
+    draft.note("env-not-set", fmt::format("env: {} is not set here", base::shown(grant->name)), grant->at.span);
+  }
+}
+
+void name_requested(Draft& draft) {
+  plan::Plan& plan = draft.plan;
+  plan.requested = {Layer::kFilesystem, Layer::kProcesses, Layer::kNetwork};
+  if (exec_closed(draft.policy)) plan.requested.push_back(Layer::kExec);
+  plan.requested.insert(plan.requested.end(), {Layer::kSystemCalls, Layer::kLandlock});
+  if (draft.policy.limits.timeout_ms != 0) plan.requested.push_back(Layer::kLimits);
+  plan.requested.push_back(Layer::kPrivileges);
+}
+
+void build(Draft& draft, const Identity& identity, const Program& program, const Arranged& arranged) {
+  Environment environment = environment_of(draft.policy, draft.facts);
+  enter_namespaces(draft, identity);
+  draft.step(plan::step::BuildRoot{.size_bytes = kRootBytes}, Layer::kFilesystem, "base");
+  mount_all(draft, identity, arranged, true);
+  make_base_files(draft, arranged, identity, environment.home);
+  mount_own(draft);
+  mount_all(draft, identity, arranged, false);
+  make_links(draft, arranged);
+  draft.step(plan::step::EnterRoot{}, Layer::kFilesystem, "base");
+  if (!lacks(draft.facts, plan::Feature::kNetNamespace)) {
+    draft.step(plan::step::Loopback{}, Layer::kNetwork, "the target's own servers");
+  }
+  drop_privileges(draft, identity);
+  restrict_files(draft, arranged, program);
+  add_filters(draft);
+  note_environment(draft, environment);
+  draft.step(plan::step::Execute{.path = program.path,
+                                 .argv = program.argv,
+                                 .environment = std::move(environment.entries),
+                                 .working_directory = program.working_directory},
+             Layer::kExec, "entrypoint", draft.policy.entrypoint.at.span);
+  draft.plan.timeout_ms = draft.policy.limits.timeout_ms;
+  name_requested(draft);
+}
+
+}  // namespace
+
+Verdict plan(const policy::Policy& policy, const plan::HostFacts& facts) {
+  Draft draft{.policy = policy, .facts = facts, .plan = {}, .items = {}};
+  const Identity identity = decide_identity(policy, facts);
+  const Program program = find_program(draft, identity);
+  std::vector<Want> wants;
+  std::vector<Link> links;
+  want_base(facts, wants, links);
+  want_grants(draft, identity, wants, links);
+  want_program(draft, program, wants, links);
+  check_denials(draft, program, wants);
+  refuse_unsupported(draft);
+  check_host(draft);
+  if (!draft.items.empty()) return plan::Refusal{std::move(draft.items)};
+  forget_missing_denials(wants);
+  const Arranged arranged = arrange(wants, links, !exec_closed(policy));
+  build(draft, identity, program, arranged);
+  if (draft.plan.steps.size() >= std::numeric_limits<std::uint16_t>::max()) {
+    draft.refuse(Code::kTooManySteps, {}, fmt::format("the plan has {} steps", draft.plan.steps.size()),
+                 "grant directories instead of single files");
+  }
+  if (!draft.items.empty()) return plan::Refusal{std::move(draft.items)};
+  return std::move(draft.plan);
+}
+
+}  // namespace cordon::planner

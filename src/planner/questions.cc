@@ -1,0 +1,97 @@
+// What must be known before a plan can be made. Each round asks what follows from the answers so far.
+#include <algorithm>
+#include <array>
+#include <string>
+#include <utility>
+
+#include "planner/base.h"
+#include "planner/draft.h"
+#include "planner/grants.h"
+#include "planner/identity.h"
+#include "planner/planner.h"
+#include "planner/program.h"
+
+namespace cordon::planner {
+namespace {
+
+class Asking {
+ public:
+  explicit Asking(const plan::HostFacts& facts) : facts_(facts) {}
+
+  enum class Pin { kAsUsual, kFirst };
+  void path(const std::string& path, Pin pin = Pin::kAsUsual) {
+    if (!path.starts_with('/') || fact_of(facts_, path) != nullptr) return;
+    out_.paths.push_back(path);
+    if (pin == Pin::kFirst) out_.pin_first.push_back(path);
+  }
+  void paths(const std::vector<policy::PathGrant>& grants, Pin pin = Pin::kAsUsual) {
+    for (const policy::PathGrant& grant : grants) path(grant.path, pin);
+  }
+  void program(const std::string& name) {
+    if (!name.empty() && program_of(facts_, name) == nullptr) out_.programs.push_back(name);
+  }
+  void directory(const std::string& path) {
+    if (!facts_.children.contains(path)) out_.directories.push_back(path);
+  }
+  void account(std::uint32_t uid) {
+    if (account_of(facts_, uid) == nullptr) out_.accounts.push_back(uid);
+  }
+  void environment(const std::vector<policy::EnvGrant>& grants) {
+    for (const policy::EnvGrant& grant : grants) {
+      if (!grant.supplied) out_.environment.push_back(grant.name);
+    }
+  }
+
+  plan::Questions take() {
+    for (auto* list : {&out_.paths, &out_.pin_first, &out_.programs, &out_.directories, &out_.environment}) once(*list);
+    once(out_.accounts);
+    return std::move(out_);
+  }
+
+ private:
+  template <class T>
+  static void once(std::vector<T>& list) {
+    std::ranges::sort(list);
+    list.erase(std::ranges::unique(list).begin(), list.end());
+  }
+  const plan::HostFacts& facts_;
+  plan::Questions out_;
+};
+
+void ask_what_the_policy_names(Asking& asking, const policy::Policy& policy) {
+  asking.path(policy.entrypoint.path);
+  asking.path(policy.interpreter_path);
+  asking.path(policy.manifest.path);
+  asking.paths(policy.read);
+  asking.paths(policy.write, Asking::Pin::kFirst);
+  asking.paths(policy.deny, Asking::Pin::kFirst);
+  asking.program(program_key(policy));
+}
+
+}  // namespace
+
+plan::Questions next_questions(const policy::Policy& policy, const plan::HostFacts& facts) {
+  Asking asking(facts);
+  ask_what_the_policy_names(asking, policy);
+  for (std::string_view path : base_paths()) asking.path(std::string(path));
+  // Names that are not set have no answer, so they are asked once: as long as the first round is unanswered.
+  if (fact_of(facts, std::string(base_paths().front())) == nullptr) asking.environment(policy.env);
+  asking.account(facts.uid);
+  if (facts.sudo_uid) asking.account(*facts.sudo_uid);
+  asking.path(facts.home);
+  for (const plan::Account& account : facts.accounts) asking.path(account.home);
+  asking.path(entrypoint_directory(policy, facts));
+  for (const std::uint32_t uid : identity_questions(policy, facts)) asking.account(uid);
+  for (const std::string& path : program_questions(policy, facts)) asking.path(path);
+  for (const std::string& path : grant_listings(policy, facts)) asking.directory(path);
+  plan::Questions questions = asking.take();
+  questions.working_directory = facts.working_directory;
+  return questions;
+}
+
+bool empty(const plan::Questions& questions) {
+  return questions.paths.empty() && questions.programs.empty() && questions.directories.empty() &&
+         questions.environment.empty() && questions.accounts.empty();
+}
+
+}  // namespace cordon::planner
