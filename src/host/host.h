@@ -17,6 +17,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/error.h"
 #include "base/result.h"
 #include "plan/host_facts.h"
 

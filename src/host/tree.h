@@ -16,6 +16,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "base/error.h"
 #include "base/result.h"
 #include "host/mounts.h"
 #include "host/pin_store.h"
