@@ -15,6 +15,6 @@ namespace cordon::report {
 std::string plan_text(const plan::Plan& plan);
 
 /// {"schema_version":1,"engine":…,"steps":[{"id":1,"kind":"bind",…}],…}. Keys are never renamed within a version.
-nlohmann::json plan_json(const plan::Plan& plan);
+nlohmann::ordered_json plan_json(const plan::Plan& plan);
 
 }  // namespace cordon::report

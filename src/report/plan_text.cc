@@ -1,0 +1,156 @@
+#include <fmt/format.h>
+
+#include <string_view>
+#include <variant>
+
+#include "base/text.h"
+#include "report/plan_names.h"
+#include "report/plan_view.h"
+
+namespace cordon::report {
+namespace {
+
+namespace step = plan::step;
+
+template <class... Fs>
+struct Overloaded : Fs... {
+  using Fs::operator()...;
+};
+
+std::string ids(const std::vector<plan::IdRange>& ranges) {
+  constexpr std::uint32_t kAll = 0xffffffff;
+  std::string out;
+  for (const plan::IdRange& range : ranges) {
+    if (range.count == kAll) return "all";
+    if (!out.empty()) out += ",";
+    out += range.inside == range.outside ? fmt::format("{}", range.inside)
+                                         : fmt::format("{}={}", range.inside, range.outside);
+    if (range.count > 1) out += fmt::format("+{}", range.count);
+  }
+  return out;
+}
+
+std::string namespaces_text(const step::EnterNamespaces& enter) {
+  std::string out =
+      fmt::format("{}  uids {}  gids {}", joined(namespace_names(enter.flags), " "), ids(enter.uids), ids(enter.gids));
+  if (enter.set_groups) out += fmt::format("  groups [{}]", fmt::join(enter.groups, " "));
+  return out;
+}
+
+std::string bind_text(const step::Bind& bind) {
+  std::string out = base::shown(bind.source);
+  if (bind.source != bind.target) out += " -> " + base::shown(bind.target);
+  out += "  " + joined(mount_flags(bind.attributes), " ");
+  if (!bind.create.empty()) out += fmt::format("  makes {}", base::shown(base::join(bind.create, "/")));
+  return out;
+}
+
+std::string landlock_text(const step::Landlock& landlock) {
+  std::string out = fmt::format("ABI {}  {} rules", landlock.abi, landlock.rules.size());
+  if (landlock.scoped != 0) out += "  scopes " + joined(landlock_scopes(landlock.scoped), " ");
+  for (const step::LandlockRule& rule : landlock.rules) {
+    out += fmt::format("\n{:26}{}  {}", "", base::shown(rule.target), joined(landlock_rights(rule.access), " "));
+  }
+  return out;
+}
+
+std::string execute_text(const step::Execute& execute) {
+  std::string argv;
+  std::string names;
+  for (const std::string& arg : execute.argv) argv += (argv.empty() ? "" : " ") + base::quote(arg);
+  for (const std::string& name : environment_names(execute.environment)) names += " " + base::shown(name);
+  return fmt::format("{}  argv [{}]  in {}  env{}", base::shown(execute.path), argv,
+                     base::shown(execute.working_directory), names.empty() ? " (empty)" : names);
+}
+
+std::string what(const step::Any& act) {
+  return std::visit(
+      Overloaded{
+          [](const step::EnterNamespaces& enter) { return namespaces_text(enter); },
+          [](const step::BuildRoot& root) { return size_text(root.size_bytes); },
+          [](const step::MakeDirectory& make) {
+            return fmt::format("{}  mode {:04o}", base::shown(make.target), make.mode);
+          },
+          [](const step::MakeSymlink& make) {
+            return fmt::format("{} -> {}", base::shown(make.target), base::shown(make.text));
+          },
+          [](const step::MakeFile& make) {
+            return fmt::format("{}  {}  mode {:04o}", base::shown(make.target), size_text(make.content.size()),
+                               make.mode);
+          },
+          [](const step::Bind& bind) { return bind_text(bind); },
+          [](const step::MountProc& mount) { return base::shown(mount.target); },
+          [](const step::MountDev& mount) {
+            return fmt::format("{}  shm {}", base::shown(mount.target), size_text(mount.shm_bytes));
+          },
+          [](const step::MountTmpfs& mount) {
+            return fmt::format("{}  {}  mode {:04o}  {}", base::shown(mount.target), size_text(mount.size_bytes),
+                               mount.mode, joined(mount_flags(mount.attributes), " "));
+          },
+          [](const step::Mask& mask) { return base::shown(mask.target); },
+          [](const step::Pin& pin) { return base::shown(pin.target) + (pin.read_only ? "  read-only" : ""); },
+          [](const step::EnterRoot&) { return std::string("read-only"); },
+          [](const step::Loopback&) { return std::string("lo"); },
+          [](const step::ResourceLimit& limit) {
+            return fmt::format("{}  soft {} hard {}", resource_name(limit.resource), limit.soft, limit.hard);
+          },
+          [](const step::RunAs& run_as) { return fmt::format("uid {} gid {}", run_as.uid, run_as.gid); },
+          [](const step::DropPrivileges&) { return std::string("all"); },
+          [](const step::Landlock& landlock) { return landlock_text(landlock); },
+          [](const step::Filter& filter) {
+            return fmt::format("{}  {} instructions{}", base::shown(filter.name), filter.program.size() / 8,
+                               filter.notify ? "  asks the supervisor" : "");
+          },
+          [](const step::Execute& execute) { return execute_text(execute); },
+      },
+      act);
+}
+
+/// The heading that a step stands under.
+std::string_view group_of(const plan::Step& step) {
+  return std::visit(Overloaded{
+                        [](const step::EnterNamespaces&) -> std::string_view { return "Namespaces"; },
+                        [](const step::EnterRoot&) -> std::string_view { return "Lock-down"; },
+                        [](const step::Loopback&) -> std::string_view { return "Lock-down"; },
+                        [](const step::ResourceLimit&) -> std::string_view { return "Lock-down"; },
+                        [](const step::RunAs&) -> std::string_view { return "Lock-down"; },
+                        [](const step::DropPrivileges&) -> std::string_view { return "Lock-down"; },
+                        [](const step::Landlock&) -> std::string_view { return "Lock-down"; },
+                        [](const step::Filter&) -> std::string_view { return "Lock-down"; },
+                        [](const step::Execute&) -> std::string_view { return "Program"; },
+                        [&](const auto&) -> std::string_view { return step.reason == "base" ? "Base" : "Granted"; },
+                    },
+                    step.act);
+}
+
+std::string place(const base::Span& at) {
+  return at.line == 0 ? std::string() : fmt::format(", {}:{}", base::shown(at.file), at.line);
+}
+
+}  // namespace
+
+std::string plan_text(const plan::Plan& plan) {
+  std::string out = fmt::format("{} steps, engine {}{}\n", plan.steps.size(),
+                                plan.engine == plan::Engine::kNamespace ? "namespace" : "landlock",
+                                plan.timeout_ms == 0 ? "" : fmt::format(", ended after {} ms", plan.timeout_ms));
+  std::string_view group;
+  for (std::size_t i = 0; i < plan.steps.size(); ++i) {
+    const plan::Step& step = plan.steps[i];
+    if (group_of(step) != group) {
+      group = group_of(step);
+      out += fmt::format("\n{}\n", group);
+    }
+    out += fmt::format("{:6}  {:16}  {}  ({}{})\n", i + 1, plan::step_name(step.act), what(step.act), step.reason,
+                       place(step.at));
+  }
+  if (!plan.degradations.empty()) out += "\nNot held\n";
+  for (const plan::Degradation& degradation : plan.degradations) {
+    out += fmt::format("        {}: {}{}\n", plan::layer_name(degradation.layer), degradation.what,
+                       degradation.mend.empty() ? "" : "; mend: " + degradation.mend);
+  }
+  if (!plan.notes.empty()) out += "\nNotes\n";
+  for (const plan::Note& note : plan.notes) out += fmt::format("        {}\n", note.text);
+  return out;
+}
+
+}  // namespace cordon::report
