@@ -71,11 +71,11 @@ Sys<Fd> own_directory_at(const Tree& tree, char* path) {
   return directory;
 }
 
-/// What masks show, in a file system of its own, below the root that is about to be mounted over it: its mount is
-/// cloned with its attributes, it has no name inside, and it goes with the host.
+/// What masks show, in a file system of its own that has no name inside: its mount is cloned with its attributes. It
+/// must be attached to be cloned, so it stands over the host's proc, which is no source of anything, and goes with it.
 Sys<Fd> build_blank() {
   CORDON_TRY(Fd blank, new_tmpfs(0, 0755, kSealed));
-  CORDON_OK(kernel::move_mount(blank, "", kernel::kHere, "/", kernel::kMoveMountFromEmptyPath));
+  CORDON_OK(kernel::move_mount(blank, "", kernel::kHere, "/proc", kernel::kMoveMountFromEmptyPath));
   CORDON_OK(kernel::mkdirat(blank, "directory", 0555));
   CORDON_TRY(const Fd file, kernel::openat(blank, "file", O_CREAT | O_EXCL | O_RDONLY, 0444));
   CORDON_OK(kernel::mount_setattr(blank, "", AT_EMPTY_PATH, {.attr_set = kernel::kMountAttrRdonly}));
@@ -153,10 +153,9 @@ Sys<void> mount_tmpfs(Tree& tree, const char* path, const Record& record) {
 
 Sys<void> enter_root(const Tree& tree) {
   CORDON_OK(kernel::fchdir(tree.root));
-  // Both names are the new root: the host's ends up stacked on it, and the masks' file system on that (pivot_root(2)).
-  // Each is detached from the top; one that was left would be what "/.." shows.
+  // Both names are the new root: the host's ends up stacked on it and is detached from there (pivot_root(2)). Nothing
+  // else may be stacked on "/": a detach takes the topmost, and what was left would be what "/.." shows.
   CORDON_OK(kernel::pivot_root(".", "."));
-  CORDON_OK(kernel::umount2(".", MNT_DETACH));
   CORDON_OK(kernel::umount2(".", MNT_DETACH));
   CORDON_OK(kernel::fchdir(tree.root));
   return kernel::mount_setattr(tree.root, "", AT_EMPTY_PATH, {.attr_set = kernel::kMountAttrRdonly});
