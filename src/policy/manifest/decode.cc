@@ -238,7 +238,7 @@ void Decoder::provenance_entry(Provenance& provenance, const Member& row, const 
 void Decoder::check_whole(const Tree& tree) {
   // After a syntax error what is missing may stand behind it.
   if (!tree.complete) return;
-  if (!entrypoint_given_)
+  if (!entrypoint_given_ && !reading_.suggested("entrypoint"))
     reading_.error("entrypoint-required", tree.root, "\"entrypoint\" is required, and missing",
                    "add a line: entrypoint: ./script");
   if (interpreter_args_ != nullptr &&

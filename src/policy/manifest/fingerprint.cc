@@ -90,13 +90,6 @@ Lines reference_encoding(const Policy& policy) {
 
 // ---- what is given --------------------------------------------------------------------------------------------------
 
-std::string limit_text(const Limits& limits, const Member& member) {
-  if (const auto* text = std::get_if<LimitText>(&member.target)) return limits.*(text->value);
-  const auto* count = std::get_if<LimitCount>(&member.target);
-  const bool set = count != nullptr && (limits.*(count->value)).has_value();
-  return set ? std::to_string(*(limits.*(count->value))) : std::string();
-}
-
 bool given(const PathGrant& grant) { return !grant.written.empty(); }
 bool given(const Text& text) { return !text.value.empty(); }
 template <class T>
@@ -106,7 +99,7 @@ bool given(const std::vector<T>& values) {
 bool given(const Exec&) { return true; }
 bool given(const std::optional<Provenance>&) { return false; }
 bool given(const Limits& limits) {
-  return std::ranges::any_of(limits_members(), [&](const Member& row) { return !limit_text(limits, row).empty(); });
+  return std::ranges::any_of(limits_members(), [&](const Member& row) { return !limit_as_written(limits, row).empty(); });
 }
 
 // ---- our own encoding: every key of the table, every field with its length ------------------------------------------
@@ -170,7 +163,7 @@ class Encoder {
   void value(const Limits& limits, const Key&) {
     std::vector<std::pair<std::string_view, std::string>> set;
     for (const Member& member : limits_members())
-      if (std::string value = limit_text(limits, member); !value.empty())
+      if (std::string value = limit_as_written(limits, member); !value.empty())
         set.emplace_back(member.name, std::move(value));
     out_.count(set.size());
     for (const auto& [name, value] : set) {
@@ -209,7 +202,7 @@ bool uses_new_keys(const Policy& policy) {
     if (key.since == Since::kCordon && std::visit([&](auto target) { return given(policy.*target); }, key.target))
       return true;
   for (const Member& member : limits_members())
-    if (member.since == Since::kCordon && !limit_text(policy.limits, member).empty()) return true;
+    if (member.since == Since::kCordon && !limit_as_written(policy.limits, member).empty()) return true;
   return std::ranges::any_of(policy.network, [](const NetworkRule& rule) { return !rule.reason.empty(); });
 }
 

@@ -240,6 +240,13 @@ bool takes_list(const Key& key) {
          std::holds_alternative<EnvTarget>(key.target) || std::holds_alternative<NetworkTarget>(key.target);
 }
 
+std::string limit_as_written(const Limits& limits, const Member& member) {
+  if (const auto* text = std::get_if<LimitText>(&member.target)) return limits.*(text->value);
+  const auto* count = std::get_if<LimitCount>(&member.target);
+  const bool set = count != nullptr && (limits.*(count->value)).has_value();
+  return set ? std::to_string(*(limits.*(count->value))) : std::string();
+}
+
 std::span<const ExecModeName> exec_modes() { return kExecModes; }
 
 std::string_view exec_mode_name(ExecMode mode) {

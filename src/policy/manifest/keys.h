@@ -91,6 +91,9 @@ std::span<const Member> members_of(const Key& key);
 /// True where the key takes a list (`exec` takes a word or a list, and is not one).
 bool takes_list(const Key& key);
 
+/// The value of a limit as it was written; empty where it is not set.
+std::string limit_as_written(const Limits& limits, const Member& member);
+
 struct ExecModeName {
   ExecMode mode;
   std::string_view name;

@@ -142,7 +142,10 @@ void Reading::unknown_key(const Node& key, std::string_view what, std::span<cons
   if (key.text == "<<" && key.style == Node::Style::kPlain)
     return error("merge-key", key, "a manifest has no YAML merge keys", "write the entries out");
   std::string hint;
-  if (const auto near = base::did_you_mean(key.text, names)) hint = "did you mean " + base::quote(*near) + "? ";
+  if (const auto near = base::did_you_mean(key.text, names)) {
+    hint = "did you mean " + base::quote(*near) + "? ";
+    suggested_.push_back(*near);
+  }
   const std::string_view parent = rightful_parent(key.text);
   if (what == kManifestMap && !parent.empty()) hint = "it belongs under " + base::quote(parent) + ". ";
   error("unknown-key", key, base::quote(key.text) + " is not a key of " + std::string(what),

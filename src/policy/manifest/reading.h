@@ -2,6 +2,7 @@
 // says for itself what is wrong, where, and what to write instead; the caller only goes on or does not.
 #pragma once
 
+#include <algorithm>
 #include <functional>
 #include <optional>
 #include <span>
@@ -46,6 +47,10 @@ class Reading {
   void error(std::string code, const Node& node, std::string message, std::string hint = {});
   void note(base::Severity severity, std::string code, const Node& node, std::string message, std::string hint = {});
   [[nodiscard]] bool full() const { return problems_.full(); }
+  /// True where an unknown key was answered by "did you mean" this one.
+  [[nodiscard]] bool suggested(std::string_view name) const {
+    return std::ranges::find(suggested_, name) != suggested_.end();
+  }
 
  private:
   bool is_map(const Node& node, std::string_view what);
@@ -57,6 +62,7 @@ class Reading {
 
   const Source& source_;
   Problems& problems_;
+  std::vector<std::string> suggested_;
 };
 
 /// "a manifest", "limits": what unknown_key() and is_map() complete their sentences with.

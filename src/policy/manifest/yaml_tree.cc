@@ -70,6 +70,7 @@ class Reader {
   yaml_parser_t parser_{};
   std::size_t skipped_runes_ = 0;
   std::size_t documents_ = 0;
+  std::size_t broken_at_ = std::string_view::npos;
   std::vector<Frame> stack_;
   std::optional<Node> root_;
 };
@@ -236,10 +237,13 @@ void Reader::refuse_properties(const yaml_event_t& event, const yaml_char_t* anc
                     "remove the &name, or put the value in quotes where it begins with &");
 }
 
-// Of what was being read, only the outermost map's finished entries are known to mean what they say.
+// Of what was being read, only the outermost map's finished entries are known to mean what they say; and the last of
+// them is not finished if its own line is the broken one.
 void Reader::unwind() {
   if (!stack_.empty()) root_ = std::move(stack_.front().node);
   stack_.clear();
+  if (!root_ || root_->pairs.empty()) return;
+  if (source_.line_end(root_->pairs.back().value.end) >= broken_at_) root_->pairs.pop_back();
 }
 
 void Reader::syntax_error() {
@@ -249,6 +253,7 @@ void Reader::syntax_error() {
   error.problem = parser_.problem == nullptr ? std::string_view() : parser_.problem;
   error.at = offset(parser_.problem_mark);
   error.context_at = parser_.context == nullptr ? error.at : offset(parser_.context_mark);
+  broken_at_ = error.at;
   report_syntax_error(source_, error, problems_);
 }
 

@@ -1,0 +1,3 @@
+#!/bin/sh
+set -eu
+curl -H "Accept: text/plain" https://example.com/
