@@ -1,0 +1,291 @@
+#include "planner/filters.h"
+
+#include <gtest/gtest.h>
+#include <linux/audit.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <sched.h>
+#include <seccomp.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <string>
+#include <vector>
+
+#include "planner/fake_host_test.h"
+
+namespace cordon::planner {
+namespace {
+
+/// What the kernel would answer: the return value of a classic BPF program over seccomp_data.
+std::uint32_t evaluate(const std::vector<std::uint8_t>& program, const seccomp_data& data) {
+  std::vector<sock_filter> code(program.size() / sizeof(sock_filter));
+  std::memcpy(code.data(), program.data(), program.size());
+  std::uint32_t a = 0;
+  for (std::size_t pc = 0; pc < code.size(); ++pc) {
+    const sock_filter& insn = code[pc];
+    const bool yes = [&] {
+      switch (BPF_OP(insn.code)) {
+        case BPF_JEQ:
+          return a == insn.k;
+        case BPF_JGT:
+          return a > insn.k;
+        case BPF_JGE:
+          return a >= insn.k;
+        case BPF_JSET:
+          return (a & insn.k) != 0;
+        default:
+          return false;
+      }
+    }();
+    switch (BPF_CLASS(insn.code)) {
+      case BPF_LD:
+        EXPECT_LE(insn.k + 4, sizeof data);
+        std::memcpy(&a, reinterpret_cast<const char*>(&data) + insn.k, sizeof a);
+        break;
+      case BPF_ALU:
+        EXPECT_EQ(BPF_OP(insn.code), BPF_AND);
+        a &= insn.k;
+        break;
+      case BPF_JMP:
+        pc += BPF_OP(insn.code) == BPF_JA ? insn.k : yes ? insn.jt : insn.jf;
+        break;
+      case BPF_RET:
+        return insn.k;
+      default:
+        ADD_FAILURE() << "instruction " << insn.code;
+        return 0;
+    }
+  }
+  ADD_FAILURE() << "the program does not end";
+  return 0;
+}
+
+constexpr std::uint32_t kAllow = SECCOMP_RET_ALLOW;
+constexpr std::uint32_t kKill = SECCOMP_RET_KILL_PROCESS;
+constexpr std::uint32_t kNotify = SECCOMP_RET_USER_NOTIF;
+std::uint32_t error(int code) { return SECCOMP_RET_ERRNO | static_cast<std::uint32_t>(code); }
+
+struct Machine {
+  const char* name;
+  std::uint32_t scmp;
+  std::uint32_t audit;
+};
+constexpr std::array kMachines = {Machine{"x86_64", SCMP_ARCH_X86_64, AUDIT_ARCH_X86_64},
+                                  Machine{"aarch64", SCMP_ARCH_AARCH64, AUDIT_ARCH_AARCH64}};
+
+class Filters : public ::testing::TestWithParam<Machine> {
+ protected:
+  std::uint32_t call(const std::vector<std::uint8_t>& program, int number,
+                     std::initializer_list<std::uint64_t> args = {}) {
+    seccomp_data data{.nr = number, .arch = GetParam().audit, .instruction_pointer = 0, .args = {}};
+    std::copy(args.begin(), args.end(), std::begin(data.args));
+    return evaluate(program, data);
+  }
+  std::uint32_t call(const std::vector<std::uint8_t>& program, const char* name,
+                     std::initializer_list<std::uint64_t> args = {}) {
+    return call(program, number(name), args);
+  }
+  int number(const char* name) { return seccomp_syscall_resolve_name_rewrite(GetParam().scmp, name); }
+  bool exists(const char* name) { return number(name) >= 0; }
+
+  std::vector<std::uint8_t> calls_ = system_call_filter(GetParam().name);
+};
+
+INSTANTIATE_TEST_SUITE_P(OnEachMachine, Filters, ::testing::ValuesIn(kMachines),
+                         [](const auto& info) { return std::string(info.param.name); });
+
+constexpr std::uint64_t kUpperHalf = 0x1'0000'0000;
+
+TEST_P(Filters, ProgramsFitTheKernelsBound) {
+  for (const auto& program : {calls_, exec_filter(GetParam().name, ExecFilter::kNone),
+                              exec_filter(GetParam().name, ExecFilter::kNoneStrict)}) {
+    EXPECT_FALSE(program.empty());
+    EXPECT_EQ(program.size() % sizeof(sock_filter), 0U);
+    EXPECT_LT(program.size() / sizeof(sock_filter), 4096U);
+  }
+}
+
+TEST_P(Filters, OrdinaryCallsAreAllowed) {
+  for (const char* name :
+       {"read", "write", "openat", "execve", "execveat", "mmap", "futex", "ptrace", "prctl", "seccomp", "wait4",
+        "memfd_create", "getrandom", "name_to_handle_at", "landlock_restrict_self", "kill"}) {
+    EXPECT_EQ(call(calls_, name), kAllow) << name;
+  }
+  EXPECT_EQ(call(calls_, "clone", {SIGCHLD}), kAllow);
+  EXPECT_EQ(call(calls_, "clone", {CLONE_VM | CLONE_THREAD | CLONE_SIGHAND}), kAllow);
+  EXPECT_EQ(call(calls_, "unshare", {CLONE_FILES}), kAllow);
+}
+
+TEST_P(Filters, NamespacesAndMountsAreRefused) {
+  for (const char* name : {"setns", "mount", "umount2", "pivot_root", "chroot", "open_tree", "move_mount", "fsopen",
+                           "fsconfig", "fsmount", "fspick", "mount_setattr"}) {
+    EXPECT_EQ(call(calls_, name), error(EPERM)) << name;
+  }
+  EXPECT_EQ(call(calls_, 467), error(EPERM)) << "open_tree_attr";
+  EXPECT_EQ(call(calls_, "clone", {CLONE_NEWUSER | SIGCHLD}), error(EPERM));
+  EXPECT_EQ(call(calls_, "clone", {CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID | kUpperHalf}), error(EPERM));
+  EXPECT_EQ(call(calls_, "unshare", {CLONE_NEWUSER}), error(EPERM));
+  EXPECT_EQ(call(calls_, "unshare", {CLONE_NEWUSER | CLONE_NEWNET}), error(EPERM));
+  EXPECT_EQ(call(calls_, "clone3"), error(ENOSYS));
+}
+
+TEST_P(Filters, TheMachineAndLargeSurfacesAreRefused) {
+  for (const char* name : {"bpf", "perf_event_open", "kexec_load", "kexec_file_load", "init_module", "finit_module",
+                           "delete_module", "swapon", "swapoff", "reboot", "acct", "quotactl", "open_by_handle_at"}) {
+    EXPECT_EQ(call(calls_, name), error(EPERM)) << name;
+  }
+  EXPECT_EQ(call(calls_, 443), error(EPERM)) << "quotactl_fd";
+  for (const char* name :
+       {"userfaultfd", "io_uring_setup", "io_uring_enter", "io_uring_register", "keyctl", "add_key", "request_key"}) {
+    EXPECT_EQ(call(calls_, name), error(ENOSYS)) << name;
+  }
+}
+
+TEST_P(Filters, TypingIntoTheTerminalIsRefusedWhateverTheUpperHalfSays) {
+  for (const std::uint64_t request : {std::uint64_t{0x5412}, std::uint64_t{0x541c}}) {
+    EXPECT_EQ(call(calls_, "ioctl", {0, request}), error(EPERM));
+    EXPECT_EQ(call(calls_, "ioctl", {0, request | kUpperHalf}), error(EPERM));
+  }
+  EXPECT_EQ(call(calls_, "ioctl", {0, 0x5401}), kAllow) << "TCGETS";
+  EXPECT_EQ(call(calls_, "ioctl", {0, 0x5413}), kAllow) << "TIOCGWINSZ";
+}
+
+TEST_P(Filters, OnlyThePlainPersonalitiesAreAllowed) {
+  for (const std::uint64_t plain : {0x0ULL, 0x8ULL, 0x20000ULL, 0x20008ULL, 0xffffffffULL, ~0ULL}) {
+    EXPECT_EQ(call(calls_, "personality", {plain}), kAllow) << plain;
+  }
+  for (const std::uint64_t other : {0x1ULL, 0x40000ULL, 0x100000ULL, 0x20040ULL, 0xfffffffeULL, 0x7fffffffULL}) {
+    EXPECT_EQ(call(calls_, "personality", {other}), error(EPERM)) << other;
+  }
+}
+
+TEST_P(Filters, SocketsAreOfFourFamiliesAndThreeProtocols) {
+  for (const std::uint64_t type : {std::uint64_t{SOCK_STREAM}, std::uint64_t{SOCK_DGRAM}}) {
+    EXPECT_EQ(call(calls_, "socket", {AF_UNIX, type, 0}), kAllow);
+    EXPECT_EQ(call(calls_, "socketpair", {AF_UNIX, type, 0}), kAllow);
+    for (const std::uint64_t family : {std::uint64_t{AF_INET}, std::uint64_t{AF_INET6}}) {
+      for (const std::uint64_t protocol : {0, 6, 17}) {
+        EXPECT_EQ(call(calls_, "socket", {family, type, protocol}), kAllow) << protocol;
+      }
+      for (const std::uint64_t protocol : {1, 33, 132, 136, 255, 262}) {
+        EXPECT_EQ(call(calls_, "socket", {family, type, protocol}), error(EPROTONOSUPPORT)) << protocol;
+      }
+    }
+  }
+  EXPECT_EQ(call(calls_, "socket", {AF_NETLINK, SOCK_RAW, 0}), kAllow);
+  EXPECT_EQ(call(calls_, "socket", {AF_NETLINK, SOCK_RAW, 15}), error(EAFNOSUPPORT)) << "uevents";
+  for (std::uint64_t family = 0; family < 64; ++family) {
+    if (family == AF_UNIX || family == AF_INET || family == AF_INET6 || family == AF_NETLINK) continue;
+    EXPECT_EQ(call(calls_, "socket", {family, SOCK_STREAM, 0}), error(EAFNOSUPPORT)) << family;
+    EXPECT_EQ(call(calls_, "socket", {family | kUpperHalf, SOCK_STREAM, 0}), error(EAFNOSUPPORT)) << family;
+    EXPECT_EQ(call(calls_, "socketpair", {family, SOCK_STREAM, 0}), error(EAFNOSUPPORT)) << family;
+  }
+  EXPECT_EQ(call(calls_, "socket", {AF_INET | kUpperHalf, SOCK_STREAM, 262 | kUpperHalf}), error(EPROTONOSUPPORT));
+}
+
+TEST_P(Filters, TheCoreLimitCannotBeRaisedAgain) {
+  EXPECT_EQ(call(calls_, "prlimit64", {0, RLIMIT_CORE, 0x1000, 0}), error(EPERM));
+  EXPECT_EQ(call(calls_, "prlimit64", {0, RLIMIT_CORE | kUpperHalf, kUpperHalf, 0}), error(EPERM));
+  EXPECT_EQ(call(calls_, "prlimit64", {0, RLIMIT_CORE, 0, 0x1000}), kAllow) << "reading it";
+  EXPECT_EQ(call(calls_, "prlimit64", {0, RLIMIT_NOFILE, 0x1000, 0}), kAllow);
+  if (exists("setrlimit")) {
+    EXPECT_EQ(call(calls_, "setrlimit", {RLIMIT_CORE}), error(EPERM));
+    EXPECT_EQ(call(calls_, "setrlimit", {RLIMIT_NOFILE}), kAllow);
+  }
+}
+
+TEST_P(Filters, CallsNewerThanTheNewestReviewedOneDoNotExist) {
+  EXPECT_EQ(call(calls_, static_cast<int>(kNewestReviewedCall)), kAllow);
+  for (const std::uint32_t above : {1U, 2U, 100U, 0x10000U}) {
+    EXPECT_EQ(call(calls_, static_cast<int>(kNewestReviewedCall + above)), error(ENOSYS)) << above;
+  }
+}
+
+TEST_P(Filters, OtherArchitecturesAreKilled) {
+  for (const auto& program : {calls_, exec_filter(GetParam().name, ExecFilter::kNone)}) {
+    for (const std::uint32_t arch : {AUDIT_ARCH_I386, AUDIT_ARCH_ARM, AUDIT_ARCH_X86_64, AUDIT_ARCH_AARCH64}) {
+      if (arch == GetParam().audit) continue;
+      for (const int nr : {0, 11, 59, 102, 221, 5000}) {
+        EXPECT_EQ(evaluate(program, {.nr = nr, .arch = arch, .instruction_pointer = 0, .args = {}}), kKill) << nr;
+      }
+    }
+  }
+}
+
+TEST_P(Filters, ExecNoneAsksForBothExecsAndNothingElse) {
+  const auto program = exec_filter(GetParam().name, ExecFilter::kNone);
+  EXPECT_EQ(call(program, "execve"), kNotify);
+  EXPECT_EQ(call(program, "execveat"), kNotify);
+  for (const char* name : {"clone", "clone3", "read", "mount", "memfd_create", "prctl"}) {
+    EXPECT_EQ(call(program, name), kAllow) << name;
+  }
+}
+
+TEST_P(Filters, ExecNoneStrictAllowsThreadsAndNoProcesses) {
+  const auto program = exec_filter(GetParam().name, ExecFilter::kNoneStrict);
+  EXPECT_EQ(call(program, "execve"), kNotify);
+  EXPECT_EQ(call(program, "execveat"), kNotify);
+  for (const char* name : {"fork", "vfork"}) {
+    if (exists(name)) EXPECT_EQ(call(program, name), error(EPERM)) << name;
+  }
+  EXPECT_EQ(call(program, "clone", {SIGCHLD}), error(EPERM));
+  EXPECT_EQ(call(program, "clone", {CLONE_VM | CLONE_VFORK | SIGCHLD}), error(EPERM));
+  EXPECT_EQ(call(program, "clone", {CLONE_VM | CLONE_SIGHAND | CLONE_THREAD}), kAllow);
+  EXPECT_EQ(call(program, "clone3"), error(ENOSYS));
+  EXPECT_EQ(call(program, "memfd_create", {0, 0}), error(EPERM));
+  EXPECT_EQ(call(program, "memfd_create", {0, 1}), error(EPERM));
+  EXPECT_EQ(call(program, "memfd_create", {0, 8 | 1}), kAllow);
+}
+
+TEST(FiltersX32, CallsOfTheX32KindAreKilled) {
+  const auto program = system_call_filter("x86_64");
+  for (const std::uint32_t nr : {0U, 59U, 165U, 520U}) {
+    const seccomp_data data{
+        .nr = static_cast<int>(0x40000000U | nr), .arch = AUDIT_ARCH_X86_64, .instruction_pointer = 0, .args = {}};
+    EXPECT_EQ(evaluate(program, data), kKill) << nr;
+    EXPECT_EQ(evaluate(exec_filter("x86_64", ExecFilter::kNone), data), kKill) << nr;
+  }
+}
+
+TEST(FiltersUnknown, AMachineWithoutATableHasNoFilter) {
+  EXPECT_TRUE(system_call_filter("riscv64").empty());
+  EXPECT_TRUE(exec_filter("", ExecFilter::kNone).empty());
+}
+
+using testing::FakeHost;
+using testing::must_plan;
+using testing::PolicyMaker;
+using testing::steps_of;
+
+std::vector<plan::step::Filter> filters_of(FakeHost& host, policy::ExecMode mode) {
+  host.program("/home/me/run", "ELF", 1000);
+  return steps_of<plan::step::Filter>(must_plan(host.plan(PolicyMaker("/home/me/run").exec(mode).policy)));
+}
+
+TEST(FilterSteps, OnlyAClosedExecHasAListener) {
+  FakeHost host = FakeHost::debian();
+  const auto all = filters_of(host, policy::ExecMode::kAll);
+  ASSERT_EQ(all.size(), 1U);
+  EXPECT_EQ(all[0].name, "system-calls");
+  EXPECT_FALSE(all[0].notify);
+  EXPECT_EQ(all[0].flags, 0U);
+  const auto none = filters_of(host, policy::ExecMode::kNone);
+  ASSERT_EQ(none.size(), 2U);
+  EXPECT_EQ(none[1].name, "exec");
+  EXPECT_TRUE(none[1].notify);
+  EXPECT_EQ(none[1].flags, SECCOMP_FILTER_FLAG_NEW_LISTENER) << "nobody said that it waits killably";
+}
+
+TEST(FilterSteps, WaitingKillablyIsAskedForWhereTheHostSaysSo) {
+  FakeHost host = FakeHost::debian();
+  host.facts.feature(plan::Feature::kNotificationKillable).state = plan::Availability::kYes;
+  const auto none = filters_of(host, policy::ExecMode::kNone);
+  EXPECT_EQ(none[1].flags, SECCOMP_FILTER_FLAG_NEW_LISTENER | SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV);
+}
+
+}  // namespace
+}  // namespace cordon::planner
