@@ -1,0 +1,2 @@
+/* The program whose start is measured. */
+int main(void) { return 0; }
