@@ -48,6 +48,7 @@ void drop_to_user() {
   ASSERT_EQ(syscall(SYS_setgroups, 0, nullptr), 0);
   ASSERT_EQ(syscall(SYS_setresgid, kUser, kUser, kUser), 0);
   ASSERT_EQ(syscall(SYS_setresuid, kUser, kUser, kUser), 0);
+  ASSERT_TRUE(kernel::prctl(PR_SET_DUMPABLE, 1));  // as a process is that was an ordinary user's from the start
 }
 
 /// Answers one notification as the brief of exec: none wants it.
@@ -79,6 +80,18 @@ void act(As as, const std::function<void()>& body) {
   int status = 0;
   ASSERT_EQ(waitpid(child, &status, 0), child);
   EXPECT_EQ(status, 0) << "what failed is said above, by the child";
+}
+
+void leave_the_hosts_mounts() {
+  const uid_t uid = geteuid();
+  const gid_t gid = getegid();
+  ASSERT_TRUE(kernel::unshare(uid == 0 ? CLONE_NEWNS : CLONE_NEWNS | CLONE_NEWUSER));
+  if (uid != 0) {
+    std::ofstream("/proc/self/setgroups") << "deny";
+    std::ofstream("/proc/self/uid_map") << uid << " " << uid << " 1";
+    std::ofstream("/proc/self/gid_map") << gid << " " << gid << " 1";
+  }
+  ASSERT_EQ(::mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr), 0);
 }
 
 Scratch::Scratch() {

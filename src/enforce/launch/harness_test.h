@@ -7,6 +7,8 @@
 #include <string>
 #include <vector>
 
+#include <gtest/gtest.h>
+
 #include "enforce/launch/start.h"
 #include "plan/plan.h"
 
@@ -17,6 +19,15 @@ namespace cordon::enforce::launch::testing {
 enum class As { kSelf, kUser };
 void act(As as, const std::function<void()>& body);
 
+/// Each test once as either.
+class Launch : public ::testing::TestWithParam<As> {};
+inline std::string name_of(const ::testing::TestParamInfo<As>& as) {
+  return as.param == As::kSelf ? "AsSelf" : "AsUser";
+}
+
+/// From here on this process (a child of act()'s) has mounts of its own.
+void leave_the_hosts_mounts();
+
 /// A directory below /tmp, owned by whoever makes it, gone in the end.
 class Scratch {
  public:
@@ -25,8 +36,8 @@ class Scratch {
   Scratch(const Scratch&) = delete;
   Scratch& operator=(const Scratch&) = delete;
   [[nodiscard]] const std::string& path() const { return path_; }
-  [[nodiscard]] std::string file(const std::string& name, const std::string& content) const;
-  [[nodiscard]] std::string directory(const std::string& name) const;
+  std::string file(const std::string& name, const std::string& content) const;
+  std::string directory(const std::string& name) const;
 
  private:
   std::string path_;
