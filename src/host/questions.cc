@@ -25,7 +25,11 @@ struct Inquiry::State {
         mounts(std::move(table)),
         watch(mounts->any_may_hang() ? std::make_shared<Watch>() : nullptr),
         pins(std::make_shared<PinStore>()),
-        tree({.uid = settings.uid, .dead_mounts = std::move(dead), .watch = watch}, *mounts, pins),
+        tree({.uid = settings.uid,
+              .overrides_modes = settings.overrides_modes,
+              .dead_mounts = std::move(dead),
+              .watch = watch},
+             *mounts, pins),
         resolver(tree, *accounts, settings.uid),
         programs(tree, resolver, settings.search_path) {}
 

@@ -41,6 +41,7 @@ using Answer = std::variant<plan::PathFact, plan::ProgramFact, Listing>;
 
 struct InquirySettings {
   std::uint32_t uid = 0;
+  bool overrides_modes = false;  ///< as TreeSettings
   std::string search_path;
   std::chrono::milliseconds bound{0};
 };

@@ -7,7 +7,9 @@
 #include "host/host.h"
 #include "host/identity.h"
 #include "host/pin_store.h"
+#include "host/probe_cause.h"
 #include "host/questions.h"
+#include "kernel/process.h"
 #include "kernel/security.h"
 
 namespace cordon::host {
@@ -15,40 +17,14 @@ namespace cordon::host {
 using plan::Availability;
 using plan::Feature;
 
-struct Session::Impl {
-  Caller caller;
-  CacheLocation location;
-  std::chrono::milliseconds bound{0};
-  std::shared_ptr<const AccountBook> accounts;
-  std::optional<FactCache> cache;
-  std::optional<Inquiry> inquiry;
-  Pins pins;
-
-  const AccountBook& account_book() {
-    if (!accounts) accounts = std::make_shared<const AccountBook>(AccountBook::read());
-    return *accounts;
-  }
-
-  FactCache& fact_cache(const plan::HostFacts& facts) {
-    if (!cache) cache.emplace(location, cache_key(facts, caller, location));
-    return *cache;
-  }
-
-  Inquiry& files() {
-    if (!inquiry) {
-      (void)account_book();
-      inquiry.emplace(InquirySettings{.uid = caller.uid, .search_path = variable(caller, "PATH"), .bound = bound},
-                      accounts);
-    }
-    return *inquiry;
-  }
-
-  void introduce(plan::HostFacts& facts);
-  std::vector<Question> open_questions(const plan::Questions& questions, const plan::HostFacts& facts) const;
-  void answer_accounts(const plan::Questions& questions, plan::HostFacts& facts);
-};
-
 namespace {
+
+/// Root of every id, with the capability: containers take the one or the other.
+bool overrides_modes(const plan::HostFacts& facts) {
+  if (facts.uid != 0 || !facts.uid_spans.empty() || !facts.gid_spans.empty()) return false;
+  const auto sets = kernel::capget();
+  return sets && ((*sets)[0].effective & (1U << CAP_DAC_OVERRIDE)) != 0;
+}
 
 /// The ABI is asked for anew where no cache has it: the planner must know how large a ruleset may be, and the call is
 /// one of the cheapest. Whether Landlock holds here is the probe's to say.
@@ -57,7 +33,8 @@ void ask_landlock_abi(plan::HostFacts& facts) {
   if (facts.landlock_abi != 0 || fact.state == Availability::kNo) return;
   const auto abi = kernel::landlock_query(kernel::kLandlockCreateRulesetVersion);
   if (!abi) {
-    fact = {.state = Availability::kNo, .code = abi.error().code, .operation = abi.error().call};
+    const Failure failure{.feature = Feature::kLandlock, .code = abi.error().code, .operation = abi.error().call};
+    fact = explain(failure, read_clues(facts.uid));
     return;
   }
   facts.landlock_abi = *abi;
@@ -80,6 +57,42 @@ base::Result<void> add(Answer& answer, plan::HostFacts& facts) {
 }
 
 }  // namespace
+
+struct Session::Impl {
+  Caller caller;
+  CacheLocation location;
+  std::chrono::milliseconds bound{0};
+  std::shared_ptr<const AccountBook> accounts;
+  std::optional<FactCache> cache;
+  std::optional<Inquiry> inquiry;
+  Pins pins;
+
+  const AccountBook& account_book() {
+    if (!accounts) accounts = std::make_shared<const AccountBook>(AccountBook::read());
+    return *accounts;
+  }
+
+  FactCache& fact_cache(const plan::HostFacts& facts) {
+    if (!cache) cache.emplace(location, cache_key(facts, caller, location));
+    return *cache;
+  }
+
+  Inquiry& files(const plan::HostFacts& facts) {
+    if (!inquiry) {
+      (void)account_book();
+      inquiry.emplace(InquirySettings{.uid = caller.uid,
+                                      .overrides_modes = overrides_modes(facts),
+                                      .search_path = variable(caller, "PATH"),
+                                      .bound = bound},
+                      accounts);
+    }
+    return *inquiry;
+  }
+
+  void introduce(plan::HostFacts& facts);
+  std::vector<Question> open_questions(const plan::Questions& questions, const plan::HostFacts& facts) const;
+  void answer_accounts(const plan::Questions& questions, plan::HostFacts& facts);
+};
 
 void Session::Impl::introduce(plan::HostFacts& facts) {
   fill_kernel(facts);
@@ -143,7 +156,7 @@ base::Result<void> Session::answer(const plan::Questions& questions, plan::HostF
   impl_->answer_accounts(questions, facts);
   const std::vector<Question> open = impl_->open_questions(questions, facts);
   if (open.empty()) return {};
-  std::vector<Answer> answers = impl_->files().ask(open);
+  std::vector<Answer> answers = impl_->files(facts).ask(open);
   impl_->pins.stores_ = impl_->inquiry->stores();
   for (Answer& answer : answers) CORDON_OK(add(answer, facts));
   return {};

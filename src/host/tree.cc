@@ -214,29 +214,37 @@ base::Result<Tree::Held, Errno> Tree::hold(Node& node) {
   return Held{.view = fd.view(), .own = std::move(fd)};
 }
 
+/// What the permission bits leave possible; the kernel has the last word where they are not the whole answer.
+Access Tree::possible_access(const Node& node) const {
+  const bool is_owner = node.uid == settings_.uid;
+  const bool is_root = settings_.uid == 0;
+  std::uint32_t bits = (node.mode >> 3U) | node.mode;
+  if (is_root) bits |= node.mode >> 6U;
+  if (is_owner && !is_root) bits = node.mode >> 6U;
+  const bool writable = is_root || (bits & 2U) != 0;
+  // Root too executes only files with some execute bit; it searches every directory.
+  const bool executable = (is_root && node.is_directory()) || (bits & 1U) != 0;
+  const bool noexec = node.mount->noexec && !node.is_directory();
+  return {.writable = writable && !node.mount->read_only && !node.immutable, .executable = executable && !noexec};
+}
+
 Access Tree::access(Node& node) {
   if (node.access) return *node.access;
+  const Access possible = possible_access(node);
+  const bool bits_bind = node.uid == settings_.uid && settings_.uid != 0;
+  const bool certain = bits_decide(*node.mount) && (bits_bind || settings_.overrides_modes);
+  if (certain || (!possible.writable && !possible.executable)) return *(node.access = possible);
   node.access = Access{};
-  const bool caller_is_owner = node.uid == settings_.uid;
-  const std::uint32_t bits = caller_is_owner ? (node.mode >> 6U) & 7U : ((node.mode >> 3U) | node.mode) & 7U;
-  const bool is_root = settings_.uid == 0;
-  const bool may_write = !node.mount->read_only && !node.immutable && (is_root || (bits & 2U) != 0);
-  const bool noexec = node.mount->noexec && !node.is_directory();
-  const bool may_execute = !noexec && (is_root || (bits & 1U) != 0);
-  if (!is_root && caller_is_owner && bits_decide(*node.mount)) {
-    node.access = Access{.writable = may_write, .executable = may_execute};
-    return *node.access;
-  }
   const auto held = hold(node);
   if (!held) return *node.access;
   asks(node);
   const auto ask = [&](int mode) {
     return kernel::faccessat2(held->view, "", mode, AT_EMPTY_PATH | AT_EACCESS).has_value();
   };
-  if (may_write && may_execute && ask(W_OK | X_OK)) {
-    node.access = Access{.writable = true, .executable = true};
+  if (possible.writable && possible.executable && ask(W_OK | X_OK)) {
+    node.access = possible;
   } else {
-    node.access = Access{.writable = may_write && ask(W_OK), .executable = may_execute && ask(X_OK)};
+    node.access = Access{.writable = possible.writable && ask(W_OK), .executable = possible.executable && ask(X_OK)};
   }
   return *node.access;
 }

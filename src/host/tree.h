@@ -71,6 +71,7 @@ std::string path_of(const Node& node);
 
 struct TreeSettings {
   std::uint32_t uid = 0;                 ///< effective, of this process
+  bool overrides_modes = false;          ///< CAP_DAC_OVERRIDE over every id: permission bits do not bind this process
   std::vector<std::string> dead_mounts;  ///< mount points that did not answer: nothing below is asked
   std::shared_ptr<Watch> watch;          ///< or nothing, where no mount may hang
 };
@@ -96,6 +97,7 @@ class Tree {
     base::Fd own;
   };
   base::Result<Held, kernel::Errno> hold(Node& node);
+  [[nodiscard]] Access possible_access(const Node& node) const;
   void look(Node& node, Keep keep);
   void trigger_automount(Node& node, base::FdView directory, base::Fd& fd, struct ::statx& stat);
   void read_link(Node& node, base::FdView directory, base::FdView link);
