@@ -72,7 +72,7 @@ TEST_P(RedTeam, ApprovalDoesNotWriteThroughALinkThatTheTargetPlanted) {
   scene.tree().link("work/out/m.yaml", victim);
   const Finished approved = scene.approve(manifest);
   // Our own link may be followed, and then it is the file that was shown; what may not be is another one.
-  if (approved.code == 0) EXPECT_TRUE(approved.says("/bin/true")) << "what was stamped was shown" << approved;
+  EXPECT_TRUE(approved.code != 0 || approved.says("/bin/true")) << "what was stamped was shown" << approved;
   EXPECT_THAT(*scene.tree().read("home/victim.yaml"), StartsWith("entrypoint: /bin/true\n"));
 }
 
@@ -141,15 +141,13 @@ TEST_P(RedTeam, ClimbingFromADirectoryThatIsMovedAwayLeadsNowhere) {
   scene.tree().make_directory("work/out/sub/deep");
   scene.tree().make_directory("home/moved");
   scene.tree().write("home/moved/sentinel", kSentinel);
-  scene.tree().write(
-      "work/climb.py",
-      "import os, time\nos.chdir('out/sub/deep')\nopen('/tmp/x', 'w')\nopen('../../ready', 'w')\n"
-      "for _ in range(200):\n"
-      "    time.sleep(0.02)\n"
-      "    for up in ('../sentinel', '../../sentinel', '../../../moved/sentinel', '../../../../home/moved/sentinel'):\n"
-      "        try: print('CLIMBED', open(up).read()); raise SystemExit\n"
-      "        except OSError: pass\n"
-      "    if not os.path.isdir('/proc/self/cwd/../../../out') and _ > 50: break\nprint('nothing')\n");
+  scene.tree().write("work/climb.py",
+                     "import os, time\nos.chdir('out/sub/deep')\nopen('../../ready', 'w')\n"
+                     "for _ in range(60):\n"
+                     "    time.sleep(0.02)\n"
+                     "    for up in ('../../sentinel', '../../../moved/sentinel', '../../../../home/moved/sentinel'):\n"
+                     "        try: print('CLIMBED', open(up).read())\n"
+                     "        except OSError: pass\nprint('nothing more')\n");
   const std::string manifest =
       scene.approved("entrypoint: ./climb.py\ninterpreter: /usr/bin/python3\nwrite: [./out]\n");
   Running run = scene.cordon({"run", manifest}).start();
@@ -157,7 +155,7 @@ TEST_P(RedTeam, ClimbingFromADirectoryThatIsMovedAwayLeadsNowhere) {
   require(::rename(scene.in_work("out/sub").c_str(), (scene.home() + "/moved/sub").c_str()) == 0, "move it away");
   const Finished ended = run.wait();
   EXPECT_FALSE(ended.says(kSentinel)) << ended;
-  EXPECT_TRUE(ended.says("nothing")) << ended;
+  EXPECT_TRUE(ended.says("nothing more")) << ended;
 }
 
 // A standard stream may be a file that the caller opened for one way only; /proc opens it again for the other.
@@ -226,8 +224,12 @@ TEST_P(RedTeam, AttributesOfAReadOnlyFileStay) {
 
 // arapuca PR#33 and codex PR#12800: a second way to start a program that forgot the fence.
 TEST_P(RedTeam, TheLoaderStartsNoProgramForAnotherOne) {
-  scene.tree().copy("work/out/payload", programs().act);
-  denied_inside({"exec=/lib64/ld-linux-x86-64.so.2"}, list("write", {"./out"}));
+#if defined(__x86_64__)
+  const std::string loader = "/lib64/ld-linux-x86-64.so.2";
+#else
+  const std::string loader = "/lib/ld-linux-aarch64.so.1";
+#endif
+  denied_inside({"exec=" + loader, "execveat=" + loader});
 }
 
 }  // namespace
