@@ -15,8 +15,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
+#include <string_view>
 
 #include "kernel/file.h"
 
@@ -163,9 +162,11 @@ void as_root_and_as_a_user(const std::function<void()>& body) {
 pid_t process_with_argument(const std::string& argument) {
   std::error_code gone;
   for (fs::directory_iterator entry("/proc", gone), end; !gone && entry != end; entry.increment(gone)) {
-    std::ifstream file(entry->path() / "cmdline");
-    const std::string line{std::istreambuf_iterator<char>(file), {}};
-    if (line.find(argument) == std::string::npos) continue;
+    const auto file = kernel::openat(kernel::kHere, (entry->path() / "cmdline").c_str(), O_RDONLY);
+    std::array<char, 4096> bytes{};
+    const auto size = file ? kernel::read(*file, std::as_writable_bytes(std::span(bytes))).value_or(0) : 0;
+    const std::string_view line(bytes.data(), size);
+    if (line.find(argument) == std::string_view::npos) continue;
     const int pid = std::atoi(entry->path().filename().c_str());
     if (pid > 0 && pid != getpid()) return pid;
   }

@@ -185,7 +185,7 @@ TEST(Run, IsKilledWhenItsHandleIsDropped) {
       ASSERT_TRUE(started);
       ASSERT_TRUE(eventually([&] {
         EXPECT_TRUE(started->service());
-        return process_with_argument("\0" + marker) != 0;
+        return process_with_argument(marker) != 0;
       }));
     }
     EXPECT_EQ(process_with_argument(marker), 0);
