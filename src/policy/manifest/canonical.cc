@@ -64,7 +64,8 @@ class Writer {
     if (rules.empty()) return;
     std::vector<const NetworkRule*> sorted;
     for (const NetworkRule& rule : rules) sorted.push_back(&rule);
-    std::ranges::sort(sorted, {}, [](const NetworkRule* rule) { return std::tie(rule->host, rule->port, rule->reason); });
+    std::ranges::sort(sorted, {},
+                      [](const NetworkRule* rule) { return std::tie(rule->host, rule->port, rule->reason); });
     out_.append(key.name) += ":\n";
     for (const NetworkRule* rule : sorted) {
       line("  - ", "host", yaml_scalar(rule->host));

@@ -49,7 +49,8 @@ std::string destination(const std::string& host, const std::string& port) {
   const bool suffix = name.starts_with('.');
   const bool range = port.find('-') != std::string::npos;
   if (!suffix && host != "*" && port != "*" && !range)
-    return (host.find(':') == std::string::npos ? base::shown(host) : "[" + base::shown(host) + "]") + ":" + base::shown(port);
+    return (host.find(':') == std::string::npos ? base::shown(host) : "[" + base::shown(host) + "]") + ":" +
+           base::shown(port);
   const std::string which = host == "*" ? "every host"
                             : suffix    ? "every host below " + base::shown(name.substr(1))
                                         : base::shown(host);
@@ -120,13 +121,15 @@ class Differ {
 
   void compare(const Key& key, const PathGrant& before, const PathGrant& after) {
     if (before.written != after.written)
-      add(Effect::kDiffers, key.name, "now runs " + base::shown(after.written) + " instead of " + base::shown(before.written));
+      add(Effect::kDiffers, key.name,
+          "now runs " + base::shown(after.written) + " instead of " + base::shown(before.written));
   }
 
   void compare(const Key& key, const Text& before, const Text& after) {
     if (before.value == after.value) return;
     std::string sentence = "now runs under the interpreter " + base::shown(after.value);
-    if (after.empty()) sentence = "no longer runs under the interpreter " + base::shown(before.value) + ", but by itself";
+    if (after.empty())
+      sentence = "no longer runs under the interpreter " + base::shown(before.value) + ", but by itself";
     if (!after.empty() && !before.empty()) sentence += " instead of " + base::shown(before.value);
     add(Effect::kDiffers, key.name, std::move(sentence));
   }
@@ -161,7 +164,8 @@ class Differ {
   // The stamp keeps repetitions, so that a repetition gone is a change that has to be explained.
   void listed_otherwise(const Key& key, const std::string& value, std::size_t was, std::size_t is) {
     add(Effect::kDiffers, key.name,
-        std::string(key.name) + " lists " + value + " " + std::to_string(is) + " times instead of " + std::to_string(was));
+        std::string(key.name) + " lists " + value + " " + std::to_string(is) + " times instead of " +
+            std::to_string(was));
   }
 
   void added(const Key& key, const std::string& value) {

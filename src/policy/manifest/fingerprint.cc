@@ -99,7 +99,8 @@ bool given(const std::vector<T>& values) {
 bool given(const Exec&) { return true; }
 bool given(const std::optional<Provenance>&) { return false; }
 bool given(const Limits& limits) {
-  return std::ranges::any_of(limits_members(), [&](const Member& row) { return !limit_as_written(limits, row).empty(); });
+  return std::ranges::any_of(limits_members(),
+                             [&](const Member& row) { return !limit_as_written(limits, row).empty(); });
 }
 
 // ---- our own encoding: every key of the table, every field with its length ------------------------------------------

@@ -60,7 +60,8 @@ class Rewriter {
  public:
   Rewriter(const Source& source, const Node& root, const Provenance& wanted)
       : source_(source), root_(root), wanted_(wanted) {
-    const auto pair = std::ranges::find(root.pairs, kName, [](const Pair& one) { return std::string_view(one.key.text); });
+    const auto pair =
+        std::ranges::find(root.pairs, kName, [](const Pair& one) { return std::string_view(one.key.text); });
     pair_ = pair == root.pairs.end() ? nullptr : &*pair;
     const std::size_t newline = source.text().find('\n');
     const bool crlf = newline != std::string_view::npos && newline > 0 && source.text()[newline - 1] == '\r';
@@ -229,8 +230,9 @@ base::Result<std::string, base::Diagnostics> with_provenance(std::string_view te
     const auto after = parse(rewritten, {});
     if (after && says_the_same(before.policy, after->policy, provenance)) return rewritten;
   }
-  return base::fail(base::Diagnostics{not_writable(
-      "remove the provenance key by hand, and let a new one be appended; or write the manifest with one key to a line")});
+  return base::fail(
+      base::Diagnostics{not_writable("remove the provenance key by hand, and let a new one be appended; or write the "
+                                     "manifest with one key to a line")});
 }
 
 }  // namespace cordon::policy::manifest

@@ -102,11 +102,13 @@ std::string name_cell(std::string_view name, Need need) {
 }
 
 std::string member_table(std::string_view title, std::span<const Member> members) {
-  std::string out = "\n**" + std::string(title) + "**\n\n" + row({"key", "takes", "new", "meaning"}) + "|---|---|---|---|\n";
+  std::string out =
+      "\n**" + std::string(title) + "**\n\n" + row({"key", "takes", "new", "meaning"}) + "|---|---|---|---|\n";
   for (const Member& member : members) {
     const bool list = std::holds_alternative<std::vector<std::string> Provenance::*>(member.target);
-    out += row({name_cell(member.name, member.need), (list ? "a list; each entry is " : "") + std::string(rule_name(member.rule)),
-                generation(member.since), std::string(member.summary)});
+    out += row({name_cell(member.name, member.need),
+                (list ? "a list; each entry is " : "") + std::string(rule_name(member.rule)), generation(member.since),
+                std::string(member.summary)});
   }
   return out;
 }
@@ -134,7 +136,8 @@ std::string json_schema() {
 std::string key_reference() {
   std::string out = row({"key", "takes", "new", "meaning", "example"}) + "|---|---|---|---|---|\n";
   for (const Key& key : keys())
-    out += row({name_cell(key.name, key.need), takes(key), generation(key.since), std::string(key.summary), code(key.example)});
+    out += row({name_cell(key.name, key.need), takes(key), generation(key.since), std::string(key.summary),
+                code(key.example)});
   out += member_table("Each rule of `network`", network_members());
   out += member_table("`limits`", limits_members());
   out += member_table("`provenance`", provenance_members());

@@ -1,5 +1,5 @@
-// schema: the table of keys, as JSON Schema for editors and as the key reference of docs/manifest.md. Tests compare both
-// with what stands in the repository (CORDON_REGENERATE=1 writes them anew).
+// schema: the table of keys, as JSON Schema for editors and as the key reference of docs/manifest.md. Tests compare
+// both with what stands in the repository (CORDON_REGENERATE=1 writes them anew).
 #pragma once
 
 #include <string>

@@ -23,7 +23,8 @@ bool is_plain(std::string_view text) {
   const bool starts_well = is_letter(text[0]) || text[0] == '/' || text.starts_with("./") || text.starts_with("../") ||
                            text.starts_with("~/");
   return starts_well && std::ranges::all_of(text, [](char c) {
-           return is_letter(c) || (c >= '0' && c <= '9') || std::string_view("/._-+@=~ ").find(c) != std::string_view::npos;
+           return is_letter(c) || (c >= '0' && c <= '9') ||
+                  std::string_view("/._-+@=~ ").find(c) != std::string_view::npos;
          });
 }
 
