@@ -99,6 +99,12 @@ std::optional<std::uint32_t> architecture(std::string_view machine) {
   return std::nullopt;
 }
 
+std::uint32_t number_of(std::uint32_t arch, const char* name) {
+  return static_cast<std::uint32_t>(seccomp_syscall_resolve_name_rewrite(arch, name));
+}
+
+bool knows(std::uint32_t arch, const char* name) { return seccomp_syscall_resolve_name_rewrite(arch, name) >= 0; }
+
 scmp_arg_cmp masked(unsigned argument, std::uint64_t mask, std::uint64_t value) {
   return SCMP_CMP64(argument, SCMP_CMP_MASKED_EQ, mask, value);
 }
@@ -118,16 +124,12 @@ class Builder {
     attribute(SCMP_FLTATR_CTL_NNP, 0);
   }
 
-  void rule(std::uint32_t action, int number, std::span<const scmp_arg_cmp> when = {}) {
-    if (number < 0 || !good_) return;  // no such call on this architecture
-    good_ =
-        seccomp_rule_add_array(context_.get(), action, number, static_cast<unsigned>(when.size()), when.data()) == 0;
-  }
   void rule(std::uint32_t action, const char* name, std::initializer_list<scmp_arg_cmp> when = {}) {
-    rule(action, number_of(name), std::span(when.begin(), when.size()));
+    if (!good_ || !knows(arch_, name)) return;  // no such call on this architecture
+    // Rules are given in numbers of the machine we run on; the library turns them into the other's.
+    good_ = seccomp_rule_add_array(context_.get(), action, seccomp_syscall_resolve_name(name),
+                                   static_cast<unsigned>(when.size()), when.begin()) == 0;
   }
-
-  [[nodiscard]] int number_of(const char* name) const { return seccomp_syscall_resolve_name_rewrite(arch_, name); }
 
   [[nodiscard]] std::vector<std::uint8_t> program() const;
 
@@ -153,7 +155,7 @@ std::vector<std::uint8_t> Builder::program() const {
 }
 
 /// Places that jumps of the prologue lead to; all lie ahead.
-enum class Label : std::uint8_t { kNone, kNoCall, kSocket, kNoFamily, kInternet, kEnd, kCount };
+enum class Label : std::uint8_t { kNone, kNotPermitted, kNoCall, kSocket, kNoFamily, kInternet, kEnd, kCount };
 
 class Assembler {
  public:
@@ -196,10 +198,7 @@ class Assembler {
 };
 
 void close_calls(Builder& builder) {
-  for (const Call& call : kTable) {
-    const int known = builder.number_of(call.name);
-    builder.rule(SCMP_ACT_ERRNO(static_cast<std::uint32_t>(call.errno_value)), known < 0 ? call.number : known);
-  }
+  for (const Call& call : kTable) builder.rule(SCMP_ACT_ERRNO(static_cast<std::uint32_t>(call.errno_value)), call.name);
 }
 
 void close_user_namespaces(Builder& builder) {
@@ -230,15 +229,18 @@ std::vector<sock_filter> prologue(std::uint32_t arch) {
   code.load(offsetof(seccomp_data, nr));
   if (arch == SCMP_ARCH_X86_64) code.if_at_least(kX32Bit, Label::kEnd);  // as well
   code.if_above(kNewestReviewedCall, Label::kNoCall);
-  const auto number = [arch](const char* name) {
-    return static_cast<std::uint32_t>(seccomp_syscall_resolve_name_rewrite(arch, name));
-  };
-  code.if_equal(number("socket"), Label::kSocket);
-  code.if_equal(number("socketpair"), Label::kSocket);
-  code.unless_equal(number("personality"), Label::kEnd);
+  for (const Call& call : kTable) {
+    if (call.number < 0 || knows(arch, call.name)) continue;
+    code.if_equal(static_cast<std::uint32_t>(call.number),
+                  call.errno_value == EPERM ? Label::kNotPermitted : Label::kNoCall);
+  }
+  code.if_equal(number_of(arch, "socket"), Label::kSocket);
+  code.if_equal(number_of(arch, "socketpair"), Label::kSocket);
+  code.unless_equal(number_of(arch, "personality"), Label::kEnd);
   // Plain Linux and its 32-bit and 2.6 dresses, and the question. The rest weakens address randomisation.
   code.load_argument(0);
   for (const std::uint32_t plain : {0x0U, 0x8U, 0x20000U, 0x20008U, 0xffffffffU}) code.if_equal(plain, Label::kEnd);
+  code.place(Label::kNotPermitted);
   code.refuse(EPERM);
   code.place(Label::kNoCall);
   code.refuse(ENOSYS);
