@@ -52,11 +52,11 @@ void drop_to_user() {
 }
 
 /// Answers one notification as the brief of exec: none wants it.
-void answer(const Fd& listener, bool ready, bool& continued, Told& told) {
+void answer(const Fd& listener, bool let, bool& continued, Told& told) {
   seccomp_notif notification{};
   if (!kernel::notification_receive(listener, notification)) return;
   seccomp_notif_resp response{.id = notification.id, .val = 0, .error = -EPERM, .flags = 0};
-  if (ready && !continued) {
+  if (let) {
     response.error = 0;
     response.flags = kernel::kSeccompUserNotifContinue;
   } else {
@@ -239,7 +239,8 @@ class Watch {
       if (::poll(fds.data(), fds.size(), kPatience) <= 0) return;
       if (fds[0].revents != 0) hear(started_.control, told_.control);
       if (fds[1].revents != 0) hear(started_.life, told_.life);
-      if ((fds[2].revents & POLLIN) != 0) answer(listener_, ready_, continued_, told_);
+      if ((fds[2].revents & POLLIN) != 0)
+        answer(listener_, manner_.continue_all || (ready_ && !continued_), continued_, told_);
       if ((fds[2].revents & POLLHUP) != 0) listener_.reset();
       if (fds[3].revents != 0) listen();
       if (fds[4].revents != 0 && fds[1].revents == 0 && fds[3].revents == 0) break;

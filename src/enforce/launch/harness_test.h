@@ -88,6 +88,7 @@ struct Told {
 struct Manner {
   LauncherSource source;
   bool answer_execs = true;                                  ///< as exec: none asks
+  bool continue_all = false;                                 ///< a supervisor that lets everything through
   std::function<void(const Started&, const Message&)> hear;  ///< every message, as it comes
 };
 Told run(const plan::Plan& plan, const Manner& manner = {});
