@@ -123,12 +123,12 @@ bool Grants::check_write_place(const PathGrant& grant, const std::string& label,
   if (fact.real == "/") {
     refuse(grant, Code::kWriteRoot, label, "the whole file system cannot be granted for writing",
            "grant the directory that the program writes to");
-  } else if (covers_home(fact.real)) {
-    refuse(grant, Code::kWriteCoversHome, label, fmt::format("{} is your home directory or holds it", real),
-           "grant a directory below your home");
   } else if (is_home_container(fact.real)) {
     refuse(grant, Code::kWriteHomeContainer, label, fmt::format("{} holds the homes of all users", real),
            "grant a directory below your own home");
+  } else if (covers_home(fact.real)) {
+    refuse(grant, Code::kWriteCoversHome, label, fmt::format("{} is your home directory or holds it", real),
+           "grant a directory below your home");
   } else if (is_other_home(fact.real)) {
     refuse(grant, Code::kWriteOtherHome, label, fmt::format("{} is another user's home directory", real),
            "grant a directory of your own");
