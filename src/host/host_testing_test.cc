@@ -108,6 +108,8 @@ void as_each_user(const std::function<void()>& body) {
     ASSERT_EQ(::setgroups(0, nullptr), 0);
     ASSERT_EQ(::setresgid(kStranger, kStranger, kStranger), 0);
     ASSERT_EQ(::setresuid(kStranger, kStranger, kStranger), 0);
+    // As after an exec: a process that changed its ids may not write its children's maps.
+    ASSERT_EQ(::prctl(PR_SET_DUMPABLE, 1, 0, 0, 0), 0);
     SCOPED_TRACE("as an ordinary user");
     body();
   });

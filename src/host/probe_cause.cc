@@ -10,6 +10,7 @@
 #include "base/text.h"
 #include "host/small_file.h"
 #include "kernel/file.h"
+#include "kernel/process.h"
 
 namespace cordon::host {
 namespace {
@@ -266,6 +267,7 @@ HostClues read_clues(std::uint32_t uid) {
   clues.chrooted = root && (root->stx_attributes_mask & STATX_ATTR_MOUNT_ROOT) != 0 &&
                    (root->stx_attributes & STATX_ATTR_MOUNT_ROOT) == 0;
   clues.privileged = uid == 0;
+  clues.dumpable = kernel::prctl_get(PR_GET_DUMPABLE).value_or(1) == 1;
   clues.launcher_profile = std::ranges::any_of(
       std::array{"/etc/apparmor.d/cordon-launch", "/etc/apparmor.d/usr.libexec.cordon.cordon-launch"},
       [](const char* path) { return kernel::statx(kernel::kHere, path, 0).has_value(); });
@@ -279,13 +281,14 @@ plan::FeatureFact explain(const Failure& failure, const HostClues& clues) {
                          .operation = failure.operation,
                          .cause = std::move(reason.cause),
                          .mend = std::move(reason.mend)};
-  const bool by_apparmor = is_refusal(failure.code) && clues.apparmor_restrict_userns == "1" && !clues.chrooted &&
-                           (is_namespace(failure.feature) || is_mount(failure.feature));
-  if (by_apparmor && clues.launcher_profile && !clues.seccomp_filtered) {
-    fact.state = Availability::kUnknown;
-    fact.cause = "AppArmor lets only Cordon's launcher make user namespaces, by its profile: the first run will tell";
-    fact.mend.clear();
-  }
+  if (!is_refusal(failure.code) || !(is_namespace(failure.feature) || is_mount(failure.feature))) return fact;
+  const bool by_path = clues.apparmor_restrict_userns == "1" && clues.launcher_profile;
+  const bool by_maps = !clues.dumpable && failure.operation.ends_with("_map");
+  if (clues.chrooted || clues.seccomp_filtered || !(by_path || by_maps)) return fact;
+  fact.state = Availability::kUnknown;
+  fact.cause = by_maps ? "this process changed its user, and so may not write its child's maps: the first run will tell"
+                       : "AppArmor lets only Cordon's launcher make user namespaces: the first run will tell";
+  fact.mend.clear();
   return fact;
 }
 

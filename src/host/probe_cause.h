@@ -22,6 +22,7 @@ struct HostClues {
   bool chrooted = false;
   bool proc_masked = false;       ///< something is mounted below /proc
   bool privileged = false;        ///< the caller is root
+  bool dumpable = true;           ///< PR_GET_DUMPABLE: false after this process changed its ids without an exec
   bool launcher_profile = false;  ///< AppArmor has a profile of Cordon's launcher, found by its path
 };
 HostClues read_clues(std::uint32_t uid);
