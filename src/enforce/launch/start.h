@@ -59,8 +59,8 @@ struct Started {
   std::string passed_over;  ///< why the installed launcher was not taken; "" where it was, or none was named
 };
 
-/// An Error carries the StepId where a step failed before init was born (the namespaces, their maps). On any Error no
-/// process is left.
+/// An Error means that init was not born, and no process is left; it carries the StepId where the namespaces could not
+/// be made. What fails after that (init's id maps are the first) is a kStepFailed on the control socket.
 base::Result<Started> start(const plan::Plan& plan, const LauncherSource& source, const Options& options = {});
 
 /// The kebab-case name of a check ("root-read-only") and the layer that it stands for.

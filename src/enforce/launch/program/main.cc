@@ -94,11 +94,13 @@ Sys<void> give_birth(const View& plan, std::span<const std::byte> bytes, mode_t 
     maps.write_end.reset();  // or the end of the outer launcher would not be seen
     run_init(plan, bytes, maps.read_end, callers_umask);
   }
-  const Fd owner(pidfd);
-  if (auto written = write_maps(plan, enter, init); !written) return written;  // init sees the pipe end and follows
-  CORDON_OK(control.send({.kind = Kind::kInitStarted, .value = static_cast<std::uint64_t>(init)}, owner));
+  {
+    const Fd owner(pidfd);  // told first: whatever fails from here on, the supervisor knows whom to reap
+    CORDON_OK(control.send({.kind = Kind::kInitStarted, .value = static_cast<std::uint64_t>(init)}, owner));
+  }
+  CORDON_OK(write_maps(plan, enter, init));
   constexpr std::byte kGo{1};
-  return kernel::write_all(maps.write_end, {&kGo, 1});
+  return kernel::write_all(maps.write_end, {&kGo, 1});  // where it is not written init sees the end, and follows
 }
 
 int launch() {
