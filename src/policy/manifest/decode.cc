@@ -47,6 +47,7 @@ class Decoder {
 Policy Decoder::decode(const Tree& tree) {
   policy_.manifest.written = source_.file();
   policy_.manifest.at.span = {source_.file(), 0, 0, 1};
+  if (!tree.complete && tree.root.kind != Node::Kind::kMapping) return {};
   const bool nothing = tree.root.is_null() && tree.root.begin == tree.root.end;
   if (!nothing &&
       !reading_.map<Key>(tree.root, kManifestMap, keys(), [&](const Key& row, const Pair& pair) { key(row, pair); }))

@@ -86,7 +86,7 @@ provenance:
   EXPECT_EQ(policy.args[4].value, "~");
   EXPECT_EQ(policy.env[1].name, "NO");
   EXPECT_EQ(policy.read[1].written, "~");
-  EXPECT_EQ(policy.read[2].at.span, (base::Span{"m.yaml", 7, 22, 10}));
+  EXPECT_EQ(policy.read[2].at.span, (base::Span{"m.yaml", 7, 21, 10}));
   EXPECT_EQ(policy.network[0].port, "443");
   EXPECT_EQ(policy.network[0].reason, "fetch it: all");
   EXPECT_EQ(policy.network[0].at.span.line, 13U);

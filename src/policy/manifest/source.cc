@@ -31,8 +31,9 @@ std::size_t Source::line_begin(std::size_t offset) const {
 }
 
 std::size_t Source::line_end(std::size_t offset) const {
-  const std::size_t newline = text_.find('\n', std::min(offset, text_.size()));
-  return newline == std::string_view::npos ? text_.size() : newline;
+  // By the table, not by a search: a text of one line of a mebibyte is asked this half a million times.
+  const auto next = std::ranges::upper_bound(line_starts_, offset);
+  return next == line_starts_.end() ? text_.size() : *next - 1;
 }
 
 base::Span Source::span(std::size_t begin, std::size_t end) const {
