@@ -1,0 +1,113 @@
+#include "report/manifest_view.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "report/approve_view.h"
+
+namespace cordon::report {
+namespace {
+
+plan::RefusedItem refused_write() {
+  plan::RefusedItem item;
+  item.code = "write-root";
+  item.message = "write: / would make everything writable";
+  item.mend = "name the directory that it needs";
+  item.at = {.file = "m.yaml", .line = 4, .column = 9, .length = 1};
+  item.is_grant = true;
+  return item;
+}
+
+ManifestView fetch() {
+  ManifestView view;
+  view.file = "m.yaml";
+  view.entrypoint = "./fetch.py";
+  view.interpreter = "python3";
+  view.args = {"--all", "two words"};
+  view.program = "/usr/bin/python3.11";
+  view.environment = {"LANG", "TOKEN"};
+  view.unset_environment = {"TOKEN"};
+  view.grants = {{"read", "./in", "/srv/p/in", false, {}, {}},
+                 {"read", "./gone", "/srv/p/gone", true, {}, {}},
+                 {"write", "./out", "/srv/p/out", true, {}, {}}};
+  view.exec = "none";
+  view.limits = {{"timeout", "5m"}};
+  view.approval = ApprovalState::kCurrent;
+  return view;
+}
+
+TEST(ManifestView, SaysThePermissionsInPeoplesWords) {
+  EXPECT_EQ(summary_text(fetch(), Style{}),
+            "m.yaml\n"
+            "  runs         python3 ./fetch.py --all \"two words\"\n"
+            "  started as   /usr/bin/python3.11\n"
+            "  may read     ./in  →  /srv/p/in\n"
+            "               ./gone  →  /srv/p/gone  (does not exist here)\n"
+            "  may write    ./out  →  /srv/p/out  (will be made)\n"
+            "  may reach    nothing\n"
+            "  may start    no other program\n"
+            "  environment  LANG\n"
+            "               TOKEN  (not set here)\n"
+            "  limits       timeout 5m\n");
+}
+
+TEST(ManifestView, ValidateEndsWithOneLineForEachVerdict) {
+  const std::string said = validate_text(fetch(), "", Style{});
+  EXPECT_THAT(said,
+              testing::EndsWith("\nrunnable:     yes\ngrants:       yes, all hold here\napproval:     current\n"));
+}
+
+TEST(ManifestView, ARefusedGrantIsMarkedAndSaidInTheRunsOwnWords) {
+  ManifestView view = fetch();
+  view.grants.push_back({"write", "/", "/", false, {refused_write()}, {}});
+  view.approval = ApprovalState::kUnapproved;
+  const std::string said = validate_text(view, "a\nb\nc\nwrite: ['/']\n", Style{});
+  EXPECT_THAT(said, testing::HasSubstr("               /  REFUSED\n"));
+  EXPECT_THAT(said, testing::HasSubstr("m.yaml:4:9: error: write: / would make everything writable\n"
+                                       "  4 | write: ['/']\n"
+                                       "    |         ^\n"
+                                       "  mend: name the directory that it needs\n"));
+  EXPECT_THAT(said, testing::HasSubstr("grants:       no, 1 is refused\n"));
+  EXPECT_THAT(said, testing::HasSubstr("approval:     unapproved (cordon approve m.yaml)\n"));
+  EXPECT_FALSE(grants_hold(view));
+}
+
+TEST(ManifestView, CalloutsNameTheirLine) {
+  ManifestView view = fetch();
+  view.callouts = {
+      {"exec-all", "it may start any program that it can see", {.file = "m.yaml", .line = 9, .column = 1}}};
+  EXPECT_EQ(callouts_text(view, Style{}),
+            "\nworth a second look:\n  - line 9: it may start any program that it can see\n");
+}
+
+TEST(ManifestView, RelocatableIsSaidOnlyWhereItWasAsked) {
+  ManifestView view = fetch();
+  EXPECT_THAT(validate_text(view, "", Style{}), testing::Not(testing::HasSubstr("relocatable")));
+  view.relocatable = false;
+  view.pinned_paths = {"/srv", "~/x"};
+  EXPECT_THAT(validate_text(view, "", Style{}),
+              testing::HasSubstr("\nrelocatable:  no: tied to this host by /srv, ~/x\n"));
+}
+
+TEST(ApproveView, ADiffSaysWhatChangedInSentences) {
+  ApproveView view;
+  view.file = "m.yaml";
+  view.has_previous = true;
+  view.previous_at = "2026-01-02T03:04:05Z";
+  view.previous_by_human = true;
+  view.changes = {{ChangeLine::Effect::kWidens, "now also writes ./out"},
+                  {ChangeLine::Effect::kNarrows, "no longer reads ./in"}};
+  EXPECT_EQ(review_text(view, Style{}),
+            "\nwhat changed since the approval of 2026-01-02T03:04:05Z, given by a person:\n"
+            "  + now also writes ./out\n"
+            "  - no longer reads ./in\n");
+}
+
+TEST(ApproveView, SaysWhenNoFilesContentIsCovered) {
+  ApproveView view;
+  view.pins_nothing = true;
+  EXPECT_THAT(review_text(view, Style{}), testing::HasSubstr("approve --pin"));
+}
+
+}  // namespace
+}  // namespace cordon::report
