@@ -3,6 +3,7 @@
 #include <sys/mount.h>
 #include <sys/stat.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 
@@ -299,6 +300,16 @@ TEST_P(Mounts, MakeNothingOnTheHost) {
       ASSERT_NE(told.first(Kind::kStepFailed), nullptr);
       expect_failed(told, told.first(Kind::kStepFailed)->step, EXDEV);
     }
+    PlanMaker dev = with_work(scratch);
+    plan::Plan plan = dev.plan();
+    for (plan::Step& one : plan.steps) {
+      if (auto* found = std::get_if<step::MountDev>(&one.act)) found->target = "/w/there";
+    }
+    std::stable_partition(plan.steps.begin() + 2, plan.steps.end(), [](const plan::Step& one) {
+      return !std::holds_alternative<step::MountDev>(one.act) && !std::holds_alternative<step::EnterRoot>(one.act) &&
+             one.act.index() < plan::step::Any(step::EnterRoot{}).index();
+    });
+    expect_failed(run(plan), place_of<step::MountDev>(plan), EXDEV);
     EXPECT_EQ(std::distance(std::filesystem::directory_iterator(scratch.path()), {}), 1);
     EXPECT_TRUE(std::filesystem::is_empty(scratch.path() + "/there"));
   });

@@ -139,31 +139,37 @@ class SpawnPlan {
 /// Above every place that something is put at, so that no dup2 overwrites what a later one needs.
 constexpr int kAbovePlaces = 16;
 
+using Streams3 = std::array<Fd, 3>;
 struct Placed {
-  std::array<Fd, 3> streams;
   Fd program, plan, control, life;
 };
 
 Result<Fd> lifted(FdView fd, std::string_view subject) { return of(kernel::duplicate(fd, kAbovePlaces), subject); }
 
-/// The streams where they are not in their places already; a closed one stays closed.
-Result<void> place_streams(SpawnPlan& spawn, const Streams& streams, Placed& placed) {
+/// The streams, screened and out of everybody's way. Before anything else is opened: where the caller's own standard
+/// input is closed, the next descriptor that we make would take its number. One that is closed stays closed.
+Result<Streams3> take_streams(const Streams& streams) {
   const std::array<FdView, 3> given = {streams.in, streams.out, streams.error};
   constexpr std::array<std::string_view, 3> kNames = {"standard input", "standard output", "standard error"};
+  Streams3 out;
   for (std::size_t i = 0; i < given.size(); ++i) {
-    const int place = static_cast<int>(i);
     CORDON_OK(screen_stream(given[i], kNames[i]));
     auto duplicate = kernel::duplicate(given[i], kAbovePlaces);
-    if (duplicate) {
-      placed.streams[i] = std::move(*duplicate);
-      spawn.put(placed.streams[i], place);
-    } else if (duplicate.error().code == EBADF) {
-      spawn.close(place);
+    if (!duplicate && duplicate.error().code != EBADF) return base::fail(error_at(duplicate.error(), kNames[i]));
+    if (duplicate) out[i] = std::move(*duplicate);
+  }
+  return out;
+}
+
+void place_streams(SpawnPlan& spawn, const Streams3& streams) {
+  for (std::size_t i = 0; i < streams.size(); ++i) {
+    const int place = static_cast<int>(i);
+    if (streams[i].valid()) {
+      spawn.put(streams[i], place);
     } else {
-      return base::fail(error_at(duplicate.error(), kNames[i]));
+      spawn.close(place);
     }
   }
-  return {};
 }
 
 struct Sockets {
@@ -214,14 +220,15 @@ Result<Started, Refused> take_birth(Sockets sockets) {
                  .life = std::move(sockets.life)};
 }
 
-Result<Started, Refused> launch(const Launcher& launcher, FdView plan, const Options& options) {
+Result<Started, Refused> launch(const Launcher& launcher, FdView plan, const Streams3& streams,
+                                const Options& options) {
   SpawnPlan spawn;
   Placed placed;
   const auto prepare = [&]() -> Result<Sockets> {
     CORDON_TRY(placed.program, lifted(launcher.program, "cordon-launch"));
     CORDON_TRY(placed.plan, lifted(plan, "plan"));
     spawn.put(placed.plan, kPlanFd);
-    CORDON_OK(place_streams(spawn, options.streams, placed));
+    place_streams(spawn, streams);
     spawn.set_signals_and_session(options);
     return place_sockets(spawn, placed);
   };
@@ -239,12 +246,13 @@ Result<Started, Refused> launch(const Launcher& launcher, FdView plan, const Opt
 }  // namespace
 
 Result<Started> start(const plan::Plan& plan, const LauncherSource& source, const Options& options) {
+  CORDON_TRY(const Streams3 streams, take_streams(options.streams));
   CORDON_TRY(const Fd memory, sealed_plan(plan));
   std::string passed_over;
   if (!source.installed_path.empty()) {
     auto installed = installed_launcher(source.installed_path);
     if (installed) {
-      auto started = launch(*installed, memory, options);
+      auto started = launch(*installed, memory, streams, options);
       if (started) return std::move(*started);
       if (!started.error().other_build) return base::fail(std::move(started).error().error);
       passed_over = "is of another build";
@@ -254,7 +262,7 @@ Result<Started> start(const plan::Plan& plan, const LauncherSource& source, cons
     }
   }
   CORDON_TRY(const Launcher embedded, embedded_launcher());
-  auto started = launch(embedded, memory, options);
+  auto started = launch(embedded, memory, streams, options);
   if (!started) return base::fail(std::move(started).error().error);
   started->passed_over = std::move(passed_over);
   return std::move(*started);

@@ -191,6 +191,23 @@ TEST_P(Start, LeavesAClosedStreamClosed) {
   });
 }
 
+TEST_P(Start, GivesNothingOfOursInPlaceOfAClosedStream) {
+  act(GetParam(), [] {
+    const Scratch scratch;
+    auto out = kernel::openat(kernel::kHere, (scratch.path() + "/out").c_str(), O_CREAT | O_RDWR, 0600);
+    ASSERT_TRUE(out);
+    const int saved = dup(0);
+    close(0);  // whatever start() opens first would be the target's standard input
+    auto started =
+        start(PlanMaker().shell("ls -l /proc/self/fd/0 2>&1 >/dev/null | cut -c1-10; cat 2>/dev/null | wc -c").plan(),
+              {}, {.streams = {.out = *out}});
+    dup2(saved, 0);
+    ASSERT_TRUE(started) << base::to_string(started.error());
+    ASSERT_TRUE(kernel::waitid(P_PIDFD, static_cast<id_t>(started->init_pidfd.get()), WEXITED));
+    EXPECT_EQ(testing::read_file(scratch.path() + "/out"), "ls: cannot\n0\n");
+  });
+}
+
 TEST_P(Start, RefusesStreamsThatAreDoors) {
   act(GetParam(), [] {
     const auto fault = [](int fd) {

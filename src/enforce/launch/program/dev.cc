@@ -60,6 +60,7 @@ Sys<void> mount_terminals(FdView dev) {
 
 Sys<void> mount_dev(const Tree& tree, const char* path, std::uint64_t shm_bytes) {
   CORDON_TRY(const Fd dev, locate(tree, path));
+  CORDON_OK(must_be_own(tree, dev));
   CORDON_TRY(const Fd host, kernel::openat(kernel::kHere, "/dev", O_PATH | O_DIRECTORY));
   for (const Device& device : kDevices) CORDON_OK(bind_device(host, dev, device));
   for (const Link& link : kLinks) CORDON_OK(kernel::symlinkat(link.text, dev, link.name));

@@ -19,15 +19,6 @@ Sys<void> become_own(Tree& tree, FdView mount) {
   return {};
 }
 
-/// EXDEV for a directory that is not on a file system of ours: nothing but Bind::create makes anything on the host.
-Sys<void> must_be_own(const Tree& tree, FdView directory) {
-  CORDON_TRY(auto facts, kernel::statx(directory));
-  for (std::size_t i = 0; i < tree.own_count; ++i) {
-    if (tree.own_devices[i] == device_of(facts)) return {};
-  }
-  return base::fail(Errno{EXDEV, "statx"});
-}
-
 /// A path cut into its parent and its last name.
 struct Split {
   std::array<char, plan::wire::kLongestPath + 1> parent{};
@@ -115,6 +106,14 @@ Sys<void> build_root(Tree& tree, const Record& record) {
 
 Sys<Fd> locate(const Tree& tree, const char* path) {
   return kernel::openat2(tree.root, path, {.flags = O_PATH, .resolve = kNoLinks | kernel::kResolveInRoot});
+}
+
+Sys<void> must_be_own(const Tree& tree, FdView directory) {
+  CORDON_TRY(auto facts, kernel::statx(directory));
+  for (std::size_t i = 0; i < tree.own_count; ++i) {
+    if (tree.own_devices[i] == device_of(facts)) return {};
+  }
+  return base::fail(Errno{EXDEV, "statx"});
 }
 
 Sys<void> attach(FdView mount, FdView at) {

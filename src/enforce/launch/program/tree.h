@@ -37,6 +37,8 @@ std::uint64_t attributes_of(const Record& record);  ///< MOUNT_ATTR_* of its fla
 Sys<void> build_root(Tree& tree, const Record& record);
 /// An object of the new root by its path there. ELOOP where a link stands in it.
 Sys<Fd> locate(const Tree& tree, const char* path);
+/// EXDEV for what is not on a file system of ours: nothing but Bind::create makes anything on the host.
+Sys<void> must_be_own(const Tree& tree, FdView fd);
 Sys<void> attach(FdView mount, FdView at);
 /// A new tmpfs, not attached yet. Size 0: the kernel's default.
 Sys<Fd> new_tmpfs(std::uint64_t size, std::uint64_t mode, std::uint64_t attributes);
