@@ -123,10 +123,10 @@ struct Inquiry::Job {
   bool left_behind = false;
 };
 
-Inquiry::Inquiry(InquirySettings settings, std::shared_ptr<const AccountBook> accounts)
+Inquiry::Inquiry(InquirySettings settings, std::shared_ptr<const AccountBook> accounts, MountTable mounts)
     : settings_(std::move(settings)),
       accounts_(std::move(accounts)),
-      mounts_(std::make_shared<const MountTable>(MountTable::read())) {
+      mounts_(std::make_shared<const MountTable>(std::move(mounts))) {
   start_over();
 }
 

@@ -49,7 +49,8 @@ struct InquirySettings {
 /// What is known of this host's files; one for each Session, made at its first question.
 class Inquiry {
  public:
-  Inquiry(InquirySettings settings, std::shared_ptr<const AccountBook> accounts);
+  Inquiry(InquirySettings settings, std::shared_ptr<const AccountBook> accounts,
+          MountTable mounts = MountTable::read());
   ~Inquiry();
 
   /// As many answers as questions, in their order. A question that hangs is answered as PathState::kFailed, ETIMEDOUT.
