@@ -61,6 +61,8 @@ TEST(AbsPathTest, WithinCountsWholeComponents) {
 TEST(DidYouMean, SuggestsOnlyWhatIsNear) {
   constexpr std::string_view kKeys[] = {"entrypoint", "interpreter", "read"};
   EXPECT_EQ(did_you_mean("entrypont", kKeys), "entrypoint");
+  EXPECT_EQ(did_you_mean("raed", kKeys), "read");
+  EXPECT_EQ(did_you_mean("entry", kKeys), "entrypoint");
   EXPECT_FALSE(did_you_mean("zzz", kKeys));
 }
 

@@ -30,9 +30,20 @@ std::size_t rune_boundary(std::string_view text, std::size_t offset) {
   return offset;
 }
 
-/// How many columns the escaped text takes, wide characters counted as one.
+/// escape() with single backslashes: an excerpt is the user's own line, and is looked at, not read back.
+std::string as_shown(std::string_view text) {
+  const std::string escaped = escape(text);
+  std::string out;
+  for (std::size_t i = 0; i < escaped.size(); ++i) {
+    out += escaped[i];
+    if (escaped[i] == '\\' && i + 1 < escaped.size() && escaped[i + 1] == '\\') ++i;
+  }
+  return out;
+}
+
+/// How many columns the text takes as it is shown, wide characters counted as one.
 std::size_t columns(std::string_view text) {
-  const std::string shown = escape(text);
+  const std::string shown = as_shown(text);
   return static_cast<std::size_t>(std::ranges::count_if(shown, [](char byte) { return !is_continuation(byte); }));
 }
 
@@ -53,7 +64,7 @@ std::string excerpt(const Span& at, std::string_view source) {
   const std::size_t marked = std::clamp<std::size_t>(at.length, 1, std::max<std::size_t>(line.size() - column, 1));
   const std::size_t indent = columns(line.substr(0, column));
   const std::size_t carets = std::max<std::size_t>(columns(line.substr(column, marked)), 1);
-  return "  " + number + " | " + escape(line) + "\n  " + std::string(number.size(), ' ') + " | " +
+  return "  " + number + " | " + as_shown(line) + "\n  " + std::string(number.size(), ' ') + " | " +
          std::string(indent, ' ') + std::string(carets, '^') + "\n";
 }
 

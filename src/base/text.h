@@ -39,7 +39,7 @@ std::string quote(std::string_view text);
 /// quote() only where the text needs it (white space, quotes, escapes, empty); else as it is. For paths in prose.
 std::string shown(std::string_view text);
 
-/// The candidate nearest to `word` by edit distance, if near enough to be a likely typo.
+/// The candidate nearest to `word` by edit distance, if near enough to be a likely typo; else one that begins with it.
 std::optional<std::string> did_you_mean(std::string_view word, std::span<const std::string_view> candidates);
 
 /// A canonical decimal: digits only, no sign, no leading zero (but "0"), within 64 bits.
