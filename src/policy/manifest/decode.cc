@@ -81,21 +81,21 @@ void Decoder::take(TextTarget target, const Key& row, const Node& node) {
 
 void Decoder::take(PathsTarget target, const Key& row, const Node& node) {
   reading_.list(node, row.rule, row.name, [&](const Node& item) {
-    if (auto text = reading_.value(item, row.rule, row.name))
+    if (auto text = reading_.value(item, row.rule, row.name, Reading::Where::kEntry))
       (policy_.*target).push_back({std::move(*text), {}, reading_.origin(item)});
   });
 }
 
 void Decoder::take(TextsTarget target, const Key& row, const Node& node) {
   reading_.list(node, row.rule, row.name, [&](const Node& item) {
-    if (auto text = reading_.value(item, row.rule, row.name))
+    if (auto text = reading_.value(item, row.rule, row.name, Reading::Where::kEntry))
       (policy_.*target).push_back({std::move(*text), reading_.origin(item)});
   });
 }
 
 void Decoder::take(EnvTarget target, const Key& row, const Node& node) {
   reading_.list(node, row.rule, row.name, [&](const Node& item) {
-    if (auto text = reading_.value(item, row.rule, row.name))
+    if (auto text = reading_.value(item, row.rule, row.name, Reading::Where::kEntry))
       (policy_.*target).push_back({std::move(*text), std::nullopt, reading_.origin(item)});
   });
 }
@@ -111,7 +111,9 @@ void Decoder::take(NetworkTarget target, const Key& row, const Node& node) {
 
 void Decoder::network_rule(std::vector<NetworkRule>& rules, const Node& node) {
   if (node.kind == Node::Kind::kRefused) return;
-  if (node.is_null()) return reading_.null_entry(node, Rule::kHost, "network");
+  if (node.is_null())
+    return reading_.error("empty-value", node, "network: a rule is missing",
+                          "write {host: \"example.com\", port: \"443\"}");
   if (node.is_scalar()) return bare_rule(node);
   NetworkRule rule;
   rule.at = reading_.origin(node);
@@ -182,7 +184,7 @@ void Decoder::exec_list(Exec& exec, const Key& row, const Node& node) {
   exec.mode = ExecMode::kList;
   if (node.items.empty()) reading_.error("bad-exec", node, "exec: the list names no program", "write exec: none");
   for (const Node& item : node.items) {
-    auto text = reading_.value(item, row.rule, row.name);
+    auto text = reading_.value(item, row.rule, row.name, Reading::Where::kEntry);
     if (!text) continue;
     const bool is_mode = std::ranges::any_of(exec_modes(), [&](const ExecModeName& one) { return one.name == *text; });
     if (is_mode) {
@@ -231,7 +233,8 @@ void Decoder::provenance_entry(Provenance& provenance, const Member& row, const 
     if (auto value = reading_.value(node, row.rule, label)) provenance.** text = std::move(*value);
   } else if (const auto* list = std::get_if<std::vector<std::string> Provenance::*>(&row.target)) {
     reading_.list(node, row.rule, label, [&](const Node& item) {
-      if (auto value = reading_.value(item, row.rule, label)) (provenance.**list).push_back(std::move(*value));
+      if (auto value = reading_.value(item, row.rule, label, Reading::Where::kEntry))
+        (provenance.**list).push_back(std::move(*value));
     });
   }
 }

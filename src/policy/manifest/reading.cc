@@ -35,14 +35,16 @@ void Reading::note(base::Severity severity, std::string code, const Node& node, 
   problems_.note(severity, std::move(code), span(node), std::move(message), std::move(hint));
 }
 
-std::optional<std::string> Reading::value(const Node& node, Rule rule, std::string_view label) {
+std::optional<std::string> Reading::value(const Node& node, Rule rule, std::string_view label, Where where) {
   if (node.kind == Node::Kind::kRefused) return std::nullopt;
   if (!node.is_scalar()) {
     const bool list = node.kind == Node::Kind::kSequence;
     std::string hint = "write " + std::string(rule_name(rule));
     if (list && node.items.size() == 1 && node.items[0].is_scalar())
       hint = "write it without the brackets or the dash: " + base::quote(node.items[0].text);
-    error("not-one-value", node, base::quote(label) + " takes one value, not a " + (list ? "list" : "map"), hint);
+    const std::string what =
+        where == Where::kEntry ? "an entry of " + base::quote(label) + " is" : base::quote(label) + " takes";
+    error("not-one-value", node, what + " one value, not a " + (list ? "list" : "map"), hint);
     return std::nullopt;
   }
   if (node.is_null()) {
@@ -147,9 +149,9 @@ void Reading::unknown_key(const Node& key, std::string_view what, std::span<cons
     suggested_.push_back(*near);
   }
   const std::string_view parent = rightful_parent(key.text);
-  if (what == kManifestMap && !parent.empty()) hint = "it belongs under " + base::quote(parent) + ". ";
+  if (what == kManifestMap && !parent.empty()) hint = "it belongs under " + base::quote(parent) + "; ";
   error("unknown-key", key, base::quote(key.text) + " is not a key of " + std::string(what),
-        hint + "The keys are: " + listed(names));
+        hint + "the keys are: " + listed(names));
 }
 
 }  // namespace cordon::policy::manifest

@@ -24,8 +24,11 @@ class Reading {
   [[nodiscard]] base::Span span(const Node& node) const { return source_.span(node.begin, node.end); }
   [[nodiscard]] Origin origin(const Node& node) const { return {span(node), {}}; }
 
+  enum class Where { kValue, kEntry };  ///< what a key holds, or one entry of the list that it holds
+
   /// The text of a value that keeps its rule. `label` names the key in the message.
-  [[nodiscard]] std::optional<std::string> value(const Node& node, Rule rule, std::string_view label);
+  [[nodiscard]] std::optional<std::string> value(const Node& node, Rule rule, std::string_view label,
+                                                 Where where = Where::kValue);
 
   /// Calls `each` for every entry; false where the node is no list.
   bool list(const Node& node, Rule rule, std::string_view label, const std::function<void(const Node&)>& each);

@@ -95,6 +95,9 @@ void report_syntax_error(const Source& source, const SyntaxError& error, Problem
   }
   if (error.problem == "found character that cannot start any token" && report_bad_start(source, error.at, problems))
     return;
+  if (error.problem == "did not find expected key" && source.slice(error.at, error.at + 2) == "- ")
+    return report(source, error.at, "this entry is not indented as the list above it is",
+                  "indent every entry of a list alike", problems);
   for (const Wording& wording : kWordings) {
     if (wording.problem != error.problem || (!wording.context.empty() && wording.context != error.context)) continue;
     report(source, wording.place == Place::kContext ? error.context_at : error.at, wording.message, wording.hint,

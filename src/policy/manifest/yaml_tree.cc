@@ -53,6 +53,7 @@ class Reader {
   Step take(yaml_event_t& event);
   Step begin_document(const yaml_event_t& event);
   Step open(const yaml_event_t& event, Node::Kind kind, bool flow);
+  Step too_many(const yaml_event_t& event);
   void close(const yaml_event_t& event);
   void add_scalar(const yaml_event_t& event);
   void add_alias(const yaml_event_t& event);
@@ -69,6 +70,7 @@ class Reader {
   Problems& problems_;
   yaml_parser_t parser_{};
   std::size_t skipped_runes_ = 0;
+  std::size_t events_ = 0;
   std::size_t documents_ = 0;
   std::size_t broken_at_ = std::string_view::npos;
   std::vector<Frame> stack_;
@@ -94,7 +96,7 @@ Tree Reader::read() {
       syntax_error();
       step = Step::kBroken;
     } else {
-      step = take(*event.get());
+      step = ++events_ > kMaxNodes ? too_many(*event.get()) : take(*event.get());
     }
   }
   if (step == Step::kBroken) unwind();
@@ -162,6 +164,14 @@ Reader::Step Reader::open(const yaml_event_t& event, Node::Kind kind, bool flow)
   frame.node.end = at;
   stack_.push_back(std::move(frame));
   return Step::kGoOn;
+}
+
+Reader::Step Reader::too_many(const yaml_event_t& event) {
+  const std::size_t at = offset(event.start_mark);
+  problems_.error("too-many-values", source_.span(at, at + 1),
+                  "the file holds more than " + std::to_string(kMaxNodes) + " values",
+                  "grant directories instead of the files in them");
+  return Step::kBroken;
 }
 
 void Reader::close(const yaml_event_t& event) {

@@ -17,6 +17,7 @@
 namespace cordon::policy::manifest {
 
 inline constexpr std::size_t kMaxDepth = 32;
+inline constexpr std::size_t kMaxNodes = std::size_t{1} << 17;  ///< what a mebibyte of ordinary paths stays well below
 
 struct Pair;
 
