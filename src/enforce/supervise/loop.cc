@@ -98,7 +98,7 @@ void Run::Loop::take_job() {
 
 /// A step that failed in the launcher itself is an Outcome as any other step's; so is a request to end meanwhile.
 base::Result<void> Run::Loop::not_started(base::Error error) {
-  if (signals_) on_signals();
+  if (signals_) CORDON_OK(on_signals());
   if (!progress_.was_killed()) {
     if (error.step == base::StepId{}) return base::fail(std::move(error));
     progress_.fail_setup(std::move(error));
@@ -138,8 +138,7 @@ base::Result<bool> Run::Loop::pass(Block block) {
 base::Result<void> Run::Loop::handle(Source source, std::uint32_t events) {
   switch (source) {
     case Source::kSignals:
-      on_signals();
-      return {};
+      return on_signals();
     case Source::kCancel:
       on_cancel();
       return {};
@@ -166,10 +165,12 @@ base::Result<void> Run::Loop::handle(Source source, std::uint32_t events) {
   return {};
 }
 
-void Run::Loop::on_signals() {
+base::Result<void> Run::Loop::on_signals() {
+  CORDON_OK(on_control());  // whether there is a target to pass it on to
   while (const auto arrived = signals_->next()) {
     react(policy_.on_signal(arrived->signal, arrived->origin, running_ns()));
   }
+  return {};
 }
 
 void Run::Loop::react(const Reaction& reaction) {
@@ -370,6 +371,8 @@ void Run::Loop::end_run(plan::EndedBy reason, int signal) {
 base::Result<void> Run::Loop::on_init_end() {
   const auto end = end_of(kernel::waitid(P_PIDFD, static_cast<id_t>(init_pidfd_.get()), WEXITED | WNOHANG | __WALL));
   close(init_pidfd_);
+  // A key that ended the child before its execve may arrive here a moment later.
+  if (signals_) CORDON_OK(on_signals());
   CORDON_OK(on_control());
   CORDON_OK(on_life());
   out_.drain();

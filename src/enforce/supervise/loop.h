@@ -67,7 +67,7 @@ class Run::Loop {
   void close(base::Fd& fd);
 
   base::Result<void> handle(Source source, std::uint32_t events);
-  void on_signals();
+  base::Result<void> on_signals();
   void on_cancel();
   base::Result<void> on_control();
   base::Result<void> on_listener(std::uint32_t events);

@@ -109,7 +109,7 @@ void Progress::on_life(const launch::Message& message) {
 }
 
 void Progress::killed(plan::EndedBy reason, int signal) {
-  if (killed_ || target_end_) return;
+  if (killed_ || (target_end_ && outcome_.executed)) return;
   killed_ = reason;
   killed_signal_ = signal;
 }
@@ -129,21 +129,24 @@ void Progress::explain_silence(const ProcessEnd& init) {
 plan::Outcome Progress::finish(const ProcessEnd& init, std::uint64_t wall_ms) {
   outcome_.wall_ms = wall_ms;
   if (!outcome_.executed) explain_silence(init);
-  if (target_end_) {
+  if (!outcome_.executed && killed_) {
+    outcome_.ended_by = *killed_;
+    outcome_.signal = killed_signal_;
+  } else if (target_end_) {
     outcome_.exit_code = target_end_->exit_code.value_or(0);
     outcome_.signal = target_end_->signal.value_or(0);
     outcome_.core_dumped = target_end_->core_dumped;
-    return outcome_;
-  }
-  outcome_.signal = SIGKILL;
-  if (killed_) {
-    if (outcome_.ended_by != plan::EndedBy::kTimeout) outcome_.ended_by = *killed_;
-    if (!outcome_.executed && killed_signal_ != 0) outcome_.signal = killed_signal_;
-  } else if (outcome_.executed) {
-    outcome_.ended_by = plan::EndedBy::kLapse;
-    outcome_.lapses.push_back({.layer = plan::Layer::kProcesses, .what = "init was killed from outside"});
+  } else {
+    outcome_.signal = SIGKILL;
+    if (killed_ && outcome_.ended_by != plan::EndedBy::kTimeout) outcome_.ended_by = *killed_;
+    if (!killed_ && outcome_.executed) lapse();
   }
   return outcome_;
+}
+
+void Progress::lapse() {
+  outcome_.ended_by = plan::EndedBy::kLapse;
+  outcome_.lapses.push_back({.layer = plan::Layer::kProcesses, .what = "init was killed from outside"});
 }
 
 }  // namespace cordon::enforce::supervise

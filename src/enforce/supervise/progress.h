@@ -60,6 +60,7 @@ class Progress {
   void ready();
   void explain_silence(const ProcessEnd& init);
   void fail_protocol(std::string detail);
+  void lapse();
 
   bool exec_closed_;
   plan::Outcome outcome_;

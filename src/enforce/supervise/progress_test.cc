@@ -178,6 +178,17 @@ TEST_F(ProgressTest, ARunThatWasAskedToEndBeforeTheTargetRanHasNoSetupError) {
   EXPECT_FALSE(outcome.executed);
 }
 
+TEST_F(ProgressTest, AKeyThatKilledTheChildBeforeItsExecveIsARequestToEnd) {
+  progress.on_control(message(Kind::kTargetStarted), true);
+  progress.on_control_closed();
+  progress.on_life(died(SIGINT));
+  progress.killed(plan::EndedBy::kSignal, SIGINT);
+  const auto outcome = finish();
+  EXPECT_EQ(outcome.setup_error, std::nullopt);
+  EXPECT_EQ(outcome.ended_by, plan::EndedBy::kSignal);
+  EXPECT_EQ(outcome.signal, SIGINT);
+}
+
 TEST_F(ProgressTest, ATargetKilledOnRequestDiedOfSigkill) {
   until_executed();
   progress.killed(plan::EndedBy::kSignal, SIGTERM);
