@@ -26,7 +26,9 @@ void run(const std::string& input) {
 
 std::string damaged(std::string input, std::mt19937& random) {
   // What ends and opens things in the texts that are parsed here, beside bytes that no text holds.
-  constexpr char kBytes[] = "\0\n\r\t \"'#&*!|>{}[]:,-~%@`<=\\\x7f\xff\xc2\xe2a0";
+  constexpr char kBytes[] =
+      "\0\n\r\t \"'#&*!|>{}[]:,-~%@`<=\\\x7f\xff\xc2\xe2"
+      "a0";
   const std::size_t at = random() % (input.size() + 1);
   const char byte = kBytes[random() % (sizeof kBytes - 1)];
   switch (random() % 4) {
