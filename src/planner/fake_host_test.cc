@@ -303,6 +303,12 @@ const plan::HostFacts& FakeHost::know(const policy::Policy& policy) {
   return facts;
 }
 
+FakeHost with_script(const std::string& line, std::uint32_t uid) {
+  FakeHost host = FakeHost::debian(uid);
+  host.program("/home/me/p/run", line + "\nbody\n", 1000);
+  return host;
+}
+
 PolicyMaker::PolicyMaker(const std::string& entrypoint) {
   policy.entrypoint = grant(entrypoint);
   policy.manifest.written = policy.manifest.path = entrypoint + ".manifest.yaml";
@@ -361,6 +367,12 @@ plan::Refusal must_refuse(const Verdict& verdict) {
   if (const auto* refusal = std::get_if<plan::Refusal>(&verdict)) return *refusal;
   ADD_FAILURE() << "it was planned";
   return {};
+}
+
+std::vector<std::string> note_codes(const plan::Plan& plan) {
+  std::vector<std::string> out;
+  for (const plan::Note& note : plan.notes) out.push_back(note.code);
+  return out;
 }
 
 std::optional<plan::step::Bind> bind_at(const plan::Plan& plan, std::string_view target) {

@@ -66,6 +66,9 @@ class FakeHost {
   std::uint64_t next_inode_ = 100;
 };
 
+/// Debian with the program /home/me/p/run of "me", whose first line this is.
+FakeHost with_script(const std::string& line, std::uint32_t uid = 1000);
+
 /// A policy as the manifest room would hand it over: resolved, with a span for each line.
 class PolicyMaker {
  public:
@@ -109,6 +112,22 @@ std::size_t place_of(const plan::Plan& plan, Is is) {
   }
   return plan.steps.size();
 }
+
+/// The place of the first step of this kind.
+template <class T>
+std::size_t first(const plan::Plan& plan) {
+  return place_of<T>(plan, [](const T&) { return true; });
+}
+
+/// Where the steps of one kind act, in order.
+template <class T>
+std::vector<std::string> targets(const plan::Plan& plan) {
+  std::vector<std::string> out;
+  for (const T& act : steps_of<T>(plan)) out.push_back(act.target);
+  return out;
+}
+
+std::vector<std::string> note_codes(const plan::Plan& plan);
 
 /// The bind, mask or pin at this target, if there is one.
 std::optional<plan::step::Bind> bind_at(const plan::Plan& plan, std::string_view target);

@@ -1,0 +1,113 @@
+#include "planner/landlock.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sched.h>
+#include <sys/resource.h>
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "planner/fake_host_test.h"
+#include "planner/path_text.h"
+
+namespace cordon::planner {
+namespace {
+
+namespace step = plan::step;
+using ::testing::ElementsAre;
+using testing::FakeHost;
+using ::testing::IsEmpty;
+using testing::must_plan;
+using testing::PolicyMaker;
+using testing::steps_of;
+using testing::with_script;
+
+std::uint64_t right_at(const step::Landlock& landlock, std::string_view target) {
+  std::uint64_t access = 0;
+  for (const step::LandlockRule& rule : landlock.rules) {
+    if (rule.target == target) access |= rule.access;
+  }
+  return access;
+}
+constexpr std::uint64_t kExecute = 1, kWriteFile = 2, kReadFile = 4, kReadDir = 8, kTruncate = 1U << 14U;
+
+TEST(Landlock, WritesOnlyBelowWhatMayBeWritten) {
+  FakeHost host = with_script("#!/bin/sh");
+  host.directory("/srv/w", 1000);
+  const auto landlock =
+      steps_of<step::Landlock>(must_plan(host.plan(PolicyMaker("/home/me/p/run").read("/opt").write("/srv/w").policy)))
+          .at(0);
+  for (const step::LandlockRule& rule : landlock.rules) {
+    const bool writable = rule.target == "/srv/w" || rule.target == "/tmp" || rule.target == "/dev" ||
+                          rule.target == "/dev/shm" || rule.target == "/proc";
+    EXPECT_EQ((rule.access & kWriteFile) != 0, writable) << rule.target;
+    EXPECT_EQ(rule.access & ~landlock.handled_access, 0U) << rule.target;
+  }
+  EXPECT_EQ(landlock.handled_access & kReadDir, 0U);
+  EXPECT_EQ(landlock.scoped, 3U);
+}
+
+TEST(Landlock, UnderExecNoneOnlyTheProgramAndItsLoaderExecute) {
+  FakeHost host = with_script("#!/bin/sh");
+  const auto none = steps_of<step::Landlock>(must_plan(host.plan(PolicyMaker("/home/me/p/run").policy))).at(0);
+  std::vector<std::string> executable;
+  for (const step::LandlockRule& rule : none.rules) {
+    if ((rule.access & kExecute) != 0) executable.push_back(rule.target);
+  }
+  EXPECT_THAT(executable, ElementsAre("/usr/bin/dash", "/usr/lib64/ld-linux-x86-64.so.2"));
+  const auto all =
+      steps_of<step::Landlock>(must_plan(host.plan(PolicyMaker("/home/me/p/run").exec(policy::ExecMode::kAll).policy)))
+          .at(0);
+  for (const char* target : {"/usr", "/tmp", "/home/me/p/run"}) EXPECT_TRUE(right_at(all, target) & kExecute) << target;
+  for (const char* target : {"/dev", "/proc", "/dev/shm"}) EXPECT_FALSE(right_at(all, target) & kExecute) << target;
+}
+
+TEST(Landlock, FilesGetOnlyRightsThatAFileCanHave) {
+  FakeHost host = with_script("#!/bin/sh");
+  host.file("/home/me/log", "x", 1000);
+  const auto landlock =
+      steps_of<step::Landlock>(must_plan(host.plan(PolicyMaker("/home/me/p/run").write("/home/me/log").policy))).at(0);
+  EXPECT_EQ(right_at(landlock, "/home/me/log") & ~(kExecute | kWriteFile | kReadFile | kTruncate | 1U << 15U), 0U);
+  EXPECT_TRUE(right_at(landlock, "/home/me/log") & kTruncate);
+  EXPECT_EQ(right_at(landlock, "/etc/passwd"), kReadFile);
+}
+
+TEST(Landlock, IsSizedByTheAbiAndLeftOutBelowTwo) {
+  FakeHost host = with_script("#!/bin/sh");
+  const policy::Policy policy = PolicyMaker("/home/me/p/run").policy;
+  struct Case {
+    int abi;
+    std::uint64_t highest;
+  };
+  for (const Case& test :
+       {Case{2, 1U << 13U}, Case{3, 1U << 14U}, Case{4, 1U << 14U}, Case{5, 1U << 15U}, Case{7, 1U << 15U}}) {
+    host.facts.landlock_abi = test.abi;
+    const auto landlock = steps_of<step::Landlock>(must_plan(host.plan(policy))).at(0);
+    EXPECT_EQ(landlock.abi, test.abi);
+    EXPECT_TRUE(landlock.handled_access & test.highest);
+    EXPECT_LT(landlock.handled_access, test.highest << 1U);
+    EXPECT_EQ(landlock.scoped != 0, test.abi >= 6);
+  }
+  host.facts.landlock_abi = 1;
+  const plan::Plan plan = must_plan(host.plan(policy));
+  EXPECT_THAT(steps_of<step::Landlock>(plan), IsEmpty());
+  ASSERT_EQ(plan.degradations.size(), 1U);
+  EXPECT_EQ(plan.degradations[0].layer, plan::Layer::kLandlock);
+}
+
+TEST(Landlock, WhereNobodyAskedTheReleaseTells) {
+  FakeHost host = with_script("#!/bin/sh");
+  const policy::Policy policy = PolicyMaker("/home/me/p/run").policy;
+  host.facts.landlock_abi = 0;
+  host.facts.kernel_release = "6.1.0-50-cloud";
+  EXPECT_EQ(steps_of<step::Landlock>(must_plan(host.plan(policy))).at(0).abi, 2);
+  host.facts.kernel_release = "6.18.44";
+  EXPECT_EQ(steps_of<step::Landlock>(must_plan(host.plan(policy))).at(0).abi, 6);
+  host.facts.feature(plan::Feature::kLandlock).state = plan::Availability::kNo;
+  EXPECT_THAT(steps_of<step::Landlock>(must_plan(host.plan(policy))), IsEmpty());
+}
+
+}  // namespace
+}  // namespace cordon::planner
