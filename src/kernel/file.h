@@ -170,6 +170,12 @@ inline Sys<Fd> duplicate(FdView fd, int lowest) {
   if (number < 0) return failed("fcntl(F_DUPFD_CLOEXEC)");
   return Fd(number);
 }
+/// fcntl(F_GETFD).
+inline Sys<int> descriptor_flags(FdView fd) {
+  const int flags = ::fcntl(fd.get(), F_GETFD);
+  if (flags < 0) return failed("fcntl(F_GETFD)");
+  return flags;
+}
 inline Sys<void> set_cloexec(FdView fd, bool on) {
   return done(::fcntl(fd.get(), F_SETFD, on ? FD_CLOEXEC : 0), "fcntl(F_SETFD)");
 }

@@ -27,15 +27,14 @@ constexpr std::array<Link, 5> kLinks = {{{"fd", "/proc/self/fd"},
 /// The host's node, which must be the device of that number. Read-only keeps a target that is uid 0 from changing the
 /// node's mode or owner; writing to a device is not writing to its file system.
 Sys<void> bind_device(FdView host, FdView dev, const Device& device) {
-  CORDON_TRY(const Fd at, kernel::openat(dev, device.name, O_CREAT | O_EXCL | O_RDONLY | O_NOFOLLOW, 0444));
-  CORDON_TRY(const Fd source, kernel::openat(host, device.name, O_PATH | O_NOFOLLOW));
-  CORDON_TRY(auto facts, kernel::statx(source));
+  CORDON_TRY(const Fd mount, kernel::open_tree(host, device.name, kernel::kOpenTreeClone | AT_SYMLINK_NOFOLLOW));
+  CORDON_TRY(auto facts, kernel::statx(mount));
   const bool right =
       S_ISCHR(facts.stx_mode) && facts.stx_rdev_major == device.major && facts.stx_rdev_minor == device.minor;
   if (!right) return base::fail(Errno{ENODEV, "statx"});
-  CORDON_TRY(const Fd mount, kernel::open_tree(source, "", kernel::kOpenTreeClone | AT_EMPTY_PATH));
   constexpr auto kAttributes = kernel::kMountAttrRdonly | kernel::kMountAttrNosuid | kernel::kMountAttrNoexec;
   CORDON_OK(kernel::mount_setattr(mount, "", AT_EMPTY_PATH, {.attr_set = kAttributes}));
+  CORDON_TRY(const Fd at, kernel::openat(dev, device.name, O_CREAT | O_EXCL | O_RDONLY | O_NOFOLLOW, 0444));
   return attach(mount, at);
 }
 

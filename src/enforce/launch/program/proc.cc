@@ -34,9 +34,9 @@ Sys<Treatment> treatment_of(FdView proc, const char* name, unsigned char type) {
   return (facts.stx_mode & 0222) != 0 ? Treatment::kReadOnly : Treatment::kLeave;
 }
 
-Sys<Fd> clone_for(const Tree& tree, FdView at, Treatment treatment) {
+Sys<Fd> clone_for(const Tree& tree, FdView proc, const char* name, Treatment treatment) {
   if (treatment == Treatment::kReadOnly) {
-    CORDON_TRY(Fd mount, kernel::open_tree(at, "", kernel::kOpenTreeClone | AT_EMPTY_PATH));
+    CORDON_TRY(Fd mount, kernel::open_tree(proc, name, kernel::kOpenTreeClone | AT_SYMLINK_NOFOLLOW));
     CORDON_OK(kernel::mount_setattr(mount, "", AT_EMPTY_PATH, {.attr_set = kernel::kMountAttrRdonly}));
     return mount;
   }
@@ -44,12 +44,12 @@ Sys<Fd> clone_for(const Tree& tree, FdView at, Treatment treatment) {
                            kernel::kOpenTreeClone);
 }
 
+/// By name: nobody but the kernel puts names at the top of proc, and a link in the last place is not followed.
 Sys<void> harden_entry(const Tree& tree, FdView proc, const char* name, unsigned char type) {
   CORDON_TRY(const Treatment treatment, treatment_of(proc, name, type));
   if (treatment == Treatment::kLeave) return {};
-  CORDON_TRY(const Fd at, kernel::openat(proc, name, O_PATH | O_NOFOLLOW));
-  CORDON_TRY(const Fd mount, clone_for(tree, at, treatment));
-  return attach(mount, at);
+  CORDON_TRY(const Fd mount, clone_for(tree, proc, name, treatment));
+  return kernel::move_mount(mount, "", proc, name, kernel::kMoveMountFromEmptyPath);
 }
 
 Sys<void> harden(const Tree& tree, FdView proc) {

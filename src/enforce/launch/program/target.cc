@@ -83,6 +83,13 @@ void install_filters(const Target& target) {
   }
 }
 
+/// The life socket above all: nobody but init may keep it open.
+Sys<void> close_descriptors() {
+  CORDON_OK(kernel::close_range(3, kControlFd - 1, 0));
+  CORDON_OK(kernel::close_range(kControlFd + 1, ~0U, 0));
+  return kernel::set_cloexec(FdView(kControlFd), true);
+}
+
 /// Pointers into the plan, which execve copies from. The only memory that this program asks for while it runs.
 Sys<char**> pointers(wire::List list) {
   const std::size_t size = (list.count() + 1) * sizeof(char*);
@@ -139,10 +146,10 @@ void run_target(const Target& target) {
   auto argv = pointers(plan.list(execution.refs[1]));
   auto environment = pointers(plan.list(execution.refs[2]));
   if (!argv || !environment) target.control.fail_step(execution.step, {ENOMEM, "mmap"});
-  must(target, execution.step, kernel::close_range(kLifeFd, kLifeFd, 0));
-  must(target, execution.step, kernel::close_range(kPlanFd, ~0U, kernel::kCloseRangeCloexec));
 
   verify_confined(target);
+  must(target, execution.step, close_descriptors());
+  verify_descriptors(target);
   target.control.must_have_held();
   install_filters(target);
   verify_filtered(target);

@@ -41,6 +41,7 @@ Sys<Fd> build_ruleset(const View& plan, const Found& landlock);
 /// kernel does) and after them.
 void verify_mounts(const Target& target);
 void verify_confined(const Target& target);
+void verify_descriptors(const Target& target);
 void verify_filtered(const Target& target);
 /// Opens for reading what no Landlock rule names: a file of the masks' own file system.
 Sys<void> open_unnamed(const Target& target);

@@ -41,10 +41,18 @@ Sys<Fd> enter_or_make(const Tree& tree, FdView directory, const char* name) {
   return kernel::openat2(directory, name, how);
 }
 
-/// The directory at `path`, with what is missing on the way made.
-Sys<Fd> directory_at(const Tree& tree, char* path) {
-  auto there = locate(tree, path);
-  if (there || there.error().code != ENOENT) return there;
+/// The directory at `path` on a file system of ours, with what is missing on the way made.
+Sys<Fd> own_directory_at(const Tree& tree, char* path) {
+  // On the root's own mount, as nearly all of them are, there is nothing to ask.
+  const OpenHow inside{.flags = O_PATH, .resolve = kNoLinks | kernel::kResolveInRoot | kernel::kResolveNoXdev};
+  auto there = kernel::openat2(tree.root, path, inside);
+  if (there) return there;
+  there = locate(tree, path);
+  if (there) {
+    CORDON_OK(must_be_own(tree, *there));
+    return there;
+  }
+  if (there.error().code != ENOENT) return there;
   CORDON_TRY(Fd at, locate(tree, "/"));
   for (char* name = path + 1; *name != '\0';) {
     char* end = name + std::strcspn(name, "/");
@@ -54,12 +62,6 @@ Sys<Fd> directory_at(const Tree& tree, char* path) {
     name = last ? end : end + 1;
   }
   return at;
-}
-
-Sys<Fd> own_directory_at(const Tree& tree, char* path) {
-  CORDON_TRY(Fd directory, directory_at(tree, path));
-  CORDON_OK(must_be_own(tree, directory));
-  return directory;
 }
 
 /// What masks show, in a file system of its own that has no name inside: its mount is cloned with its attributes. It

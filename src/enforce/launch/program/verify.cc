@@ -1,5 +1,4 @@
 // Applied is not verified: what must now fail is tried, what must now hold is looked at.
-#include <dirent.h>
 #include <netinet/in.h>
 #include <sys/statvfs.h>
 
@@ -8,6 +7,7 @@
 #include "enforce/launch/program/target.h"
 #include "kernel/process.h"
 #include "kernel/security.h"
+#include "kernel/terminal.h"
 
 namespace cordon::enforce::launch {
 
@@ -83,38 +83,23 @@ void verify_root(const Target& target) {
 void verify_proc(const Target& target) {
   const Found proc = find(target.plan, Op::kMountProc);
   if (!proc.there) return;
+  std::array<char, 4> self{};  // its own pid: this proc is of our pid namespace
+  auto length = kernel::readlinkat(kernel::kHere, "/proc/self", self);
+  target.control.verified(Check::kPidNamespace, proc.record.step, length && *length == 1 && self[0] == '2',
+                          code_of(length));
   for (const char* path : {"/proc/sys/kernel/core_pattern", "/proc/sysrq-trigger", "/proc/1/oom_score_adj"}) {
     must_fail(target, Check::kProcHardened, proc.record.step, kernel::openat(kernel::kHere, path, O_WRONLY),
               {EROFS, EACCES, ENOENT});
   }
 }
 
-/// Processes that proc shows, or 0 if it cannot be read.
-std::size_t count_processes() {
-  auto listing = kernel::openat(kernel::kHere, "/proc", O_RDONLY | O_DIRECTORY);
-  if (!listing) return 0;
-  alignas(dirent64) std::array<std::byte, 8192> buffer;
-  std::size_t count = 0;
-  while (true) {
-    auto size = kernel::getdents64(*listing, buffer);
-    if (!size || *size == 0) return size ? count : 0;
-    for (std::size_t at = 0; at < *size;) {
-      const auto* entry = reinterpret_cast<const dirent64*>(buffer.data() + at);
-      at += entry->d_reclen;
-      if (entry->d_name[0] >= '0' && entry->d_name[0] <= '9') ++count;
-    }
-  }
-}
-
 void verify_processes(const Target& target) {
   const std::uint16_t step = target.plan.record(0).step;
-  const bool numbered = ::getpid() == 2 && ::getppid() == 1;
-  // Landlock may keep proc from being listed: then its own check stands, and the numbers do.
-  const std::size_t shown = count_processes();
-  target.control.verified(Check::kPidNamespace, step, numbered && shown <= 2, static_cast<int>(shown));
+  target.control.verified(Check::kPidNamespace, step, ::getpid() == 2 && ::getppid() == 1, ::getpid());
+  // All that one may see but init and oneself (kill(2)): there is nobody.
+  must_fail(target, Check::kPidNamespace, step, kernel::kill(-1, 0), {ESRCH});
   char byte = 0;
-  const iovec remote{.iov_base = &byte,
-                     .iov_len = 1};  // init has a page there too: it was forked from the same program
+  const iovec remote{.iov_base = &byte, .iov_len = 1};  // init has that page too: it was forked from this program
   std::array<std::byte, 1> into{};
   must_fail(target, Check::kInitProtected, step, kernel::read_memory(1, {&remote, 1}, into), {EPERM, EACCES});
 }
@@ -168,17 +153,6 @@ void verify_privileges(const Target& target) {
   must_fail(target, Check::kMountRefused, step, kernel::mount("tmpfs", "/"), {EPERM});
 }
 
-void verify_descriptors(const Target& target) {
-  constexpr int kSome = 64;  // set-up never has more open at once
-  int survivors = 0;
-  for (int fd = 3; fd < kSome; ++fd) {
-    const int flags = ::fcntl(fd, F_GETFD);
-    if (flags >= 0 && (flags & FD_CLOEXEC) == 0) ++survivors;
-  }
-  const std::uint16_t step = find(target.plan, Op::kExecute).record.step;
-  target.control.verified(Check::kDescriptorsClosed, step, survivors == 0, survivors);
-}
-
 }  // namespace
 
 Sys<void> open_unnamed(const Target& target) {
@@ -199,11 +173,24 @@ void verify_confined(const Target& target) {
   verify_processes(target);
   verify_network(target);
   verify_privileges(target);
-  verify_descriptors(target);
   const Found landlock = find(target.plan, Op::kLandlock);
   if (landlock.there) {  // open_unnamed() succeeded before the ruleset was in force
     must_fail(target, Check::kLandlock, landlock.record.step, open_unnamed(target), {EACCES});
   }
+}
+
+/// All are closed but the control socket, which execve closes.
+void verify_descriptors(const Target& target) {
+  std::array<pollfd, 64> fds{};  // set-up never has that many open
+  for (std::size_t i = 0; i < fds.size(); ++i) fds[i].fd = static_cast<int>(i);
+  auto polled = kernel::poll(fds, 0);
+  auto flags = kernel::descriptor_flags(FdView(kControlFd));
+  bool held = polled && flags && (*flags & FD_CLOEXEC) != 0;
+  for (const pollfd& one : std::span(fds).subspan(3)) {
+    held = held && (one.fd == kControlFd || (one.revents & POLLNVAL) != 0);
+  }
+  const std::uint16_t step = find(target.plan, Op::kExecute).record.step;
+  target.control.verified(Check::kDescriptorsClosed, step, held, code_of(flags));
 }
 
 void verify_filtered(const Target& target) {
