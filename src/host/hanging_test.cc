@@ -19,6 +19,7 @@
 #include <cstring>
 
 #include "base/error.h"
+#include "host/bounded.h"
 #include "host/host.h"
 #include "host/host_testing.h"
 #include "host/questions.h"
@@ -114,7 +115,7 @@ class Hanging : public ::testing::Test {
     }
     return {{.uid = ::geteuid(), .search_path = "/usr/bin:/bin", .bound = milliseconds(kBoundMs)},
             std::make_shared<const AccountBook>(),
-            MountTable::parse(table)};
+            std::make_shared<const MountTable>(MountTable::parse(table))};
   }
   [[nodiscard]] PathQuestion path(const std::string& name) const {
     return {.path = tree.path(name), .keep = Keep::kIfRoom};
@@ -228,6 +229,25 @@ TEST_F(Fuse, AServerThatDoesNotAnswerIsGivenUp) {
     EXPECT_EQ(facts.paths.at(tree.path("dead/a")).code, ETIMEDOUT);
     EXPECT_EQ(facts.paths.at(tree.path("dead/b")).code, ETIMEDOUT);
     EXPECT_EQ(facts.paths.at(tree.path("fine")).state, PathState::kPresent);
+  });
+}
+
+TEST_F(Fuse, ACacheInADeadHomeIsDoneWithout) {
+  if (!testing::is_root()) {
+    EXPECT_FALSE(finishes_within(milliseconds(20), [] { std::this_thread::sleep_for(milliseconds(500)); }));
+    EXPECT_TRUE(finishes_within(milliseconds(5'000), [] {}));
+    return;
+  }
+  in_own_mounts([&] {
+    mount_dead(tree.path("dead"), 0);
+    Session session(testing::caller(), {.directory = tree.path("dead/cordon"), .build_id = "b"}, kBoundMs);
+    plan::HostFacts facts;
+    const auto start = steady_clock::now();
+    ASSERT_TRUE(session.answer({}, facts));
+    session.remember(facts);
+    session.drop(plan::Feature::kOpenat2, facts);
+    EXPECT_LT(steady_clock::now() - start, milliseconds(3 * kBoundMs)) << "it is waited for once";
+    EXPECT_FALSE(facts.kernel_release.empty());
   });
 }
 

@@ -29,6 +29,9 @@ struct Version {
   friend auto operator<=>(const Version&, const Version&) = default;
 };
 
+/// The oldest kernel that Cordon's namespaces run on.
+constexpr Version kOldest{5, 13};
+
 /// Since which Linux it is there, the build option that brings it, and the sysctl that bounds how many there are.
 struct Origin {
   Feature feature;
@@ -101,9 +104,10 @@ MaybeReason too_old(const Failure& failure, const HostClues& clues) {
   const auto kernel = parse_version(clues.kernel_release);
   const Origin& origin = origin_of(failure.feature);
   if (!says_so || !kernel || *kernel >= origin.since) return std::nullopt;
+  const Version needed = std::max(origin.since, kOldest);
   return Reason{fmt::format("Linux {} is older than {}.{}, which brought it", clues.kernel_release, origin.since.major,
                             origin.since.minor),
-                fmt::format("start Linux {}.{} or newer", origin.since.major, origin.since.minor)};
+                fmt::format("start Linux {}.{} or newer", needed.major, needed.minor)};
 }
 
 MaybeReason hidden_call(const Failure& failure, const HostClues& clues) {

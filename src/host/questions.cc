@@ -3,15 +3,12 @@
 #include <fmt/format.h>
 
 #include <condition_variable>
-#include <csignal>
-#include <functional>
 #include <optional>
-#include <system_error>
 #include <thread>
 #include <utility>
 
+#include "host/bounded.h"
 #include "host/host.h"
-#include "kernel/process.h"
 
 namespace cordon::host {
 
@@ -96,22 +93,6 @@ Answer unanswered(const Question& question, int code) {
   return std::visit(Visitor{code}, question);
 }
 
-/// A thread that gets none of the process's signals: it may be left behind, and nobody would handle them.
-std::optional<std::thread> start_thread(std::function<void()> body) {
-  sigset_t all;
-  sigset_t before;
-  sigfillset(&all);
-  if (!kernel::thread_sigmask(SIG_SETMASK, all, &before)) return std::nullopt;
-  std::optional<std::thread> thread;
-  try {
-    thread.emplace(std::move(body));
-  } catch (const std::system_error&) {
-    thread.reset();
-  }
-  (void)kernel::thread_sigmask(SIG_SETMASK, before);
-  return thread;
-}
-
 }  // namespace
 
 /// One batch, between the thread that waits and the one that works.
@@ -123,10 +104,9 @@ struct Inquiry::Job {
   bool left_behind = false;
 };
 
-Inquiry::Inquiry(InquirySettings settings, std::shared_ptr<const AccountBook> accounts, MountTable mounts)
-    : settings_(std::move(settings)),
-      accounts_(std::move(accounts)),
-      mounts_(std::make_shared<const MountTable>(std::move(mounts))) {
+Inquiry::Inquiry(InquirySettings settings, std::shared_ptr<const AccountBook> accounts,
+                 std::shared_ptr<const MountTable> mounts)
+    : settings_(std::move(settings)), accounts_(std::move(accounts)), mounts_(std::move(mounts)) {
   start_over();
 }
 

@@ -50,7 +50,7 @@ struct InquirySettings {
 class Inquiry {
  public:
   Inquiry(InquirySettings settings, std::shared_ptr<const AccountBook> accounts,
-          MountTable mounts = MountTable::read());
+          std::shared_ptr<const MountTable> mounts);
   ~Inquiry();
 
   /// As many answers as questions, in their order. A question that hangs is answered as PathState::kFailed, ETIMEDOUT.

@@ -1,8 +1,10 @@
 #include <algorithm>
+#include <functional>
 #include <set>
 #include <utility>
 
 #include "host/accounts.h"
+#include "host/bounded.h"
 #include "host/fact_cache.h"
 #include "host/host.h"
 #include "host/identity.h"
@@ -63,7 +65,8 @@ struct Session::Impl {
   CacheLocation location;
   std::chrono::milliseconds bound{0};
   std::shared_ptr<const AccountBook> accounts;
-  std::optional<FactCache> cache;
+  std::shared_ptr<const MountTable> mounts;
+  std::shared_ptr<const FactCache> cache;
   std::optional<Inquiry> inquiry;
   Pins pins;
 
@@ -72,9 +75,9 @@ struct Session::Impl {
     return *accounts;
   }
 
-  FactCache& fact_cache(const plan::HostFacts& facts) {
-    if (!cache) cache.emplace(location, cache_key(facts, caller, location));
-    return *cache;
+  std::shared_ptr<const MountTable> mount_table() {
+    if (!mounts) mounts = std::make_shared<const MountTable>(MountTable::read());
+    return mounts;
   }
 
   Inquiry& files(const plan::HostFacts& facts) {
@@ -84,25 +87,34 @@ struct Session::Impl {
                                       .overrides_modes = overrides_modes(facts),
                                       .search_path = variable(caller, "PATH"),
                                       .bound = bound},
-                      accounts);
+                      accounts, mount_table());
     }
     return *inquiry;
   }
 
   void introduce(plan::HostFacts& facts);
+  void use_cache(const plan::HostFacts& facts, std::function<void(const FactCache&)> act);
   std::vector<Question> open_questions(const plan::Questions& questions, const plan::HostFacts& facts) const;
   void answer_accounts(const plan::Questions& questions, plan::HostFacts& facts);
 };
 
+/// The cache may lie in a home on a dead server: then this Session does without.
+void Session::Impl::use_cache(const plan::HostFacts& facts, std::function<void(const FactCache&)> act) {
+  if (location.directory.empty()) return;
+  if (!cache) cache = std::make_shared<const FactCache>(location, cache_key(facts, caller, location));
+  if (!mount_table()->any_may_hang()) return act(*cache);
+  if (!finishes_within(bound, [known = cache, act = std::move(act)] { act(*known); })) location.directory.clear();
+}
+
 void Session::Impl::introduce(plan::HostFacts& facts) {
   fill_kernel(facts);
   fill_caller(caller, account_book(), facts);
-  if (!location.directory.empty()) {
-    if (auto known = fact_cache(facts).load()) {
-      facts.features = std::move(known->features);
-      facts.landlock_abi = known->landlock_abi;
-      facts.landlock_errata = known->landlock_errata;
-    }
+  auto loaded = std::make_shared<std::optional<CachedFacts>>();
+  use_cache(facts, [loaded](const FactCache& known) { *loaded = known.load(); });
+  if (!location.directory.empty() && *loaded) {
+    facts.features = std::move((*loaded)->features);
+    facts.landlock_abi = (*loaded)->landlock_abi;
+    facts.landlock_errata = (*loaded)->landlock_errata;
   }
   ask_landlock_abi(facts);
 }
@@ -174,14 +186,14 @@ void Session::probe(std::span<const Feature> features, plan::HostFacts& facts) {
 }
 
 void Session::remember(const plan::HostFacts& facts) {
-  if (impl_->location.directory.empty()) return;
-  impl_->fact_cache(facts).remember(
-      {.features = facts.features, .landlock_abi = facts.landlock_abi, .landlock_errata = facts.landlock_errata});
+  const CachedFacts known{
+      .features = facts.features, .landlock_abi = facts.landlock_abi, .landlock_errata = facts.landlock_errata};
+  impl_->use_cache(facts, [known](const FactCache& cache) { cache.remember(known); });
 }
 
 void Session::drop(Feature feature, plan::HostFacts& facts) {
   facts.feature(feature) = {};
-  if (!impl_->location.directory.empty()) impl_->fact_cache(facts).drop(feature);
+  impl_->use_cache(facts, [feature](const FactCache& cache) { cache.drop(feature); });
 }
 
 Pins& Session::pins() { return impl_->pins; }
