@@ -19,7 +19,7 @@ std::optional<std::string> read_text(const char* path) {
   auto file = kernel::openat(kernel::kHere, path, O_RDONLY | O_NONBLOCK);
   if (!file) return std::nullopt;
   std::string text;
-  std::array<std::byte, 64 * 1024> block{};
+  std::array<std::byte, 65536> block{};
   while (text.size() <= kMostAccountBytes) {
     auto n = kernel::read(*file, block);
     if (!n) return std::nullopt;

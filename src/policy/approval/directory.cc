@@ -14,7 +14,7 @@ std::vector<std::string> names_in(base::FdView directory) {
   std::vector<std::string> names;
   auto readable = kernel::openat(directory, ".", O_RDONLY | O_DIRECTORY);
   if (!readable) return names;
-  alignas(::dirent64) std::array<std::byte, 32 * 1024> block{};
+  alignas(::dirent64) std::array<std::byte, 32768> block{};
   while (true) {
     const auto length = kernel::getdents64(*readable, block);
     if (!length || *length == 0) return names;

@@ -15,7 +15,6 @@ namespace {
 
 using base::Diagnostic;
 using base::Diagnostics;
-using base::shown;
 
 constexpr std::string_view kTemporary = ".cordon-approve-";
 
