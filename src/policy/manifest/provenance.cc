@@ -1,6 +1,7 @@
 #include "policy/manifest/provenance.h"
 
 #include <algorithm>
+#include <map>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -23,14 +24,15 @@ struct Edit {
 };
 using Edits = std::vector<Edit>;
 
-std::string apply(std::string_view text, Edits edits) {
-  std::ranges::stable_sort(edits, {}, &Edit::begin);
+std::string apply(std::string_view text, const Edits& edits) {
+  std::multimap<std::size_t, const Edit*> in_order;  // those of one place stay in their order
+  for (const Edit& edit : edits) in_order.emplace(edit.begin, &edit);
   std::string out;
   std::size_t done = 0;
-  for (const Edit& edit : edits) {
-    out += text.substr(done, edit.begin - done);
-    out += edit.text;
-    done = edit.end;
+  for (const auto& [begin, edit] : in_order) {
+    out += text.substr(done, begin - done);
+    out += edit->text;
+    done = edit->end;
   }
   return out += text.substr(done);
 }
@@ -225,8 +227,8 @@ base::Result<std::string, base::Diagnostics> with_provenance(std::string_view te
   const Source source(text, {});
   Problems problems;
   const Tree tree = read_tree(source, problems);
-  for (Edits& edits : Rewriter(source, tree.root, provenance).proposals()) {
-    std::string rewritten = apply(text, std::move(edits));
+  for (const Edits& edits : Rewriter(source, tree.root, provenance).proposals()) {
+    std::string rewritten = apply(text, edits);
     const auto after = parse(rewritten, {});
     if (after && says_the_same(before.policy, after->policy, provenance)) return rewritten;
   }

@@ -1,7 +1,7 @@
 #include "policy/manifest/source.h"
 
 #include <algorithm>
-#include <tuple>
+#include <map>
 #include <utility>
 
 #include "base/text.h"
@@ -62,29 +62,30 @@ void Problems::note(base::Severity severity, std::string code, base::Span at, st
 
 namespace {
 
-void sort_by_place(base::Diagnostics& diagnostics) {
-  std::ranges::stable_sort(diagnostics, {},
-                           [](const base::Diagnostic& one) { return std::pair(one.at.line, one.at.column); });
+/// In the order of the text; those of one place stay in the order in which they were found.
+base::Diagnostics by_place(base::Diagnostics diagnostics) {
+  std::multimap<std::pair<std::uint32_t, std::uint32_t>, base::Diagnostic> sorted;
+  for (base::Diagnostic& one : diagnostics) sorted.emplace(std::pair(one.at.line, one.at.column), std::move(one));
+  base::Diagnostics out;
+  for (auto& [place, one] : sorted) out.push_back(std::move(one));
+  return out;
 }
 
 }  // namespace
 
 base::Diagnostics Problems::take_errors() {
-  sort_by_place(errors_);
+  base::Diagnostics out = by_place(std::move(errors_));
   if (count_ > kMost) {
     const std::size_t rest = count_ - kMost;
-    errors_.push_back({base::Severity::kError,
-                       "too-many-problems",
-                       errors_.back().at,
-                       "there are " + std::to_string(rest) + (rest == 1 ? " more problem" : " more problems"),
-                       {}});
+    out.push_back({base::Severity::kError,
+                   "too-many-problems",
+                   out.back().at,
+                   "there are " + std::to_string(rest) + (rest == 1 ? " more problem" : " more problems"),
+                   {}});
   }
-  return std::move(errors_);
+  return out;
 }
 
-base::Diagnostics Problems::take_notes() {
-  sort_by_place(notes_);
-  return std::move(notes_);
-}
+base::Diagnostics Problems::take_notes() { return by_place(std::move(notes_)); }
 
 }  // namespace cordon::policy::manifest
