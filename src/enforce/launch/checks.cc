@@ -17,6 +17,7 @@ constexpr std::array<Meaning, static_cast<std::size_t>(Check::kCount)> kMeanings
     {"root-read-only", plan::Layer::kFilesystem},
     {"host-root-gone", plan::Layer::kFilesystem},
     {"mount-flags", plan::Layer::kFilesystem},
+    {"masked", plan::Layer::kFilesystem},
     {"proc-hardened", plan::Layer::kFilesystem},
     {"pid-namespace", plan::Layer::kProcesses},
     {"net-namespace", plan::Layer::kNetwork},

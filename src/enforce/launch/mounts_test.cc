@@ -254,6 +254,22 @@ TEST_P(Mounts, HideWhatIsMasked) {
                 .plan());
     EXPECT_EQ(told.output, "0\nclosed\nclosed\nstays\n") << told.error;
     EXPECT_EQ(read_file(scratch.path() + "/token"), "secret");
+    EXPECT_TRUE(told.held(Check::kMasked));
+  });
+}
+
+TEST_P(Mounts, StopTheRunWhereAMaskWasCoveredAgain) {
+  act(GetParam(), [] {
+    const Scratch scratch;
+    scratch.file("token", "secret");
+    PlanMaker maker = with_work(scratch);
+    maker.mount(step::Mask{.target = "/w/token", .directory = false}).bind(scratch.path(), "/w", {});
+    const plan::Plan plan = maker.shell("cat /w/token").plan();
+    const Told told = run(plan);
+    EXPECT_EQ(told.output, "");
+    EXPECT_FALSE(told.held(Check::kMasked));
+    ASSERT_NE(told.first(Kind::kStepFailed), nullptr);
+    EXPECT_EQ(told.first(Kind::kStepFailed)->step, place_of<step::Mask>(plan));
   });
 }
 

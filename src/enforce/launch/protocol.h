@@ -53,7 +53,9 @@ enum class Check : std::uint16_t {
   kNone = 0,
   kRootReadOnly,    ///< mkdir in "/" is EROFS
   kHostRootGone,    ///< "/" is the private root and nothing is above it
-  kMountFlags,      ///< of one bind or tmpfs: read-only (or not), nosuid, nodev, noexec as planned
+  kMountFlags,      ///< binds, tmpfs and pins: read-only (or not), nosuid, nodev, noexec as planned. One mark for all
+                    ///< that hold (the step is EnterRoot), one for each that does not
+  kMasked,          ///< where a mask is, the empty object is; marks as of kMountFlags
   kProcHardened,    ///< core_pattern and sysrq-trigger do not open for writing
   kPidNamespace,    ///< init is pid 1 and nobody else is here
   kNetNamespace,    ///< no route leaves

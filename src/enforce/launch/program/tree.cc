@@ -101,6 +101,8 @@ Sys<void> build_root(Tree& tree, const Record& record) {
   CORDON_TRY(auto host, kernel::statx(kernel::kHere, "/", 0));
   tree.host_device = device_of(host);
   CORDON_TRY(tree.blank, build_blank());
+  CORDON_TRY(auto blank, kernel::statx(tree.blank));
+  tree.blank_device = device_of(blank);
   CORDON_TRY(tree.root, new_tmpfs(record.args[0], 0755, kSealed));
   CORDON_OK(kernel::move_mount(tree.root, "", kernel::kHere, "/", kernel::kMoveMountFromEmptyPath));
   return become_own(tree, tree.root);

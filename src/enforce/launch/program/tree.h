@@ -24,6 +24,7 @@ struct Tree {
   Fd root;                        ///< mount of the private root
   Fd blank;                       ///< mount with "directory" and "file", both empty: what masks show
   std::uint64_t host_device = 0;  ///< of the host's "/"
+  std::uint64_t blank_device = 0;
 
   static constexpr std::size_t kMostOwn = 64;
   std::array<std::uint64_t, kMostOwn> own_devices{};  ///< file systems that Make… steps may write to

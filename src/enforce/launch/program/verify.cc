@@ -32,12 +32,6 @@ void must_fail(const Target& target, Check check, std::uint16_t step, const Sys<
   target.control.verified(check, step, held, code_of(act));
 }
 
-std::uint64_t flags_at(const char* path, int& code) {
-  auto facts = kernel::statfs(path);
-  code = code_of(facts);
-  return facts ? static_cast<std::uint64_t>(facts->f_flags) : 0;
-}
-
 /// statfs(2)'s flags that an object mounted by this record must have, and must not.
 bool has_flags(const Record& record, std::uint64_t seen) {
   const auto has = [&](std::uint64_t flag) { return (seen & flag) != 0; };
@@ -60,13 +54,37 @@ bool is_covered(const View& plan, std::size_t index) {
   return false;
 }
 
-void verify_mount(const Target& target, std::size_t index) {
-  const Record record = target.plan.record(index);
+struct Seen {
+  bool held = false;
   int code = 0;
-  const std::uint64_t seen = flags_at(target.plan.string(record.refs[0]), code);
-  const bool held = code == 0 && has_flags(record, seen);
-  if (!held && is_covered(target.plan, index)) return;
-  target.control.verified(Check::kMountFlags, record.step, held, code);
+};
+
+/// As planned, or out of reach below what a later step mounted.
+Seen see_flags(const Target& target, const Record& record, std::size_t index) {
+  auto facts = kernel::statfs(target.plan.string(record.refs[0]));
+  const bool right = facts && has_flags(record, static_cast<std::uint64_t>(facts->f_flags));
+  return {.held = right || code_of(facts) == ENOENT || is_covered(target.plan, index), .code = code_of(facts)};
+}
+
+/// No later step may have covered a mask: what it hid would show again.
+Seen see_mask(const Target& target, const Record& record, std::size_t) {
+  auto facts = kernel::statx(kernel::kHere, target.plan.string(record.refs[0]), AT_SYMLINK_NOFOLLOW);
+  const bool empty = facts && device_of(*facts) == target.tree.blank_device;
+  return {.held = empty || code_of(facts) == ENOENT, .code = code_of(facts)};
+}
+
+/// One mark for all that hold, and one with its own step for each that does not.
+template <class Chosen, class See>
+void verify_each(const Target& target, Check check, Chosen chosen, See see) {
+  bool all = true;
+  for (std::size_t i = 0; i < target.plan.size(); ++i) {
+    const Record record = target.plan.record(i);
+    if (!chosen(record)) continue;
+    const Seen seen = see(target, record, i);
+    if (!seen.held) all = target.control.verified(check, record.step, false, seen.code);
+  }
+  const std::uint16_t step = find(target.plan, Op::kEnterRoot).record.step;
+  if (all) target.control.verified(check, step, true, 0);
 }
 
 void verify_root(const Target& target) {
@@ -161,10 +179,12 @@ Sys<void> open_unnamed(const Target& target) {
 }
 
 void verify_mounts(const Target& target) {
-  for (std::size_t i = 0; i < target.plan.size(); ++i) {
-    const Op op = target.plan.record(i).op;
-    if (op == Op::kBind || op == Op::kMountTmpfs) verify_mount(target, i);
-  }
+  const auto has_attributes = [](const Record& record) {
+    return record.op == Op::kBind || record.op == Op::kMountTmpfs ||
+           (record.op == Op::kPin && (record.flags & wire::kReadOnly) != 0);
+  };
+  verify_each(target, Check::kMountFlags, has_attributes, see_flags);
+  verify_each(target, Check::kMasked, [](const Record& record) { return record.op == Op::kMask; }, see_mask);
 }
 
 void verify_confined(const Target& target) {
