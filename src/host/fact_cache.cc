@@ -184,7 +184,8 @@ void FactCache::remember(const CachedFacts& facts) const {
   for (std::size_t i = 0; i < facts.features.size(); ++i) {
     if (facts.features[i].state != Availability::kUnknown) after.features[i] = facts.features[i];
   }
-  if (facts.landlock_abi != 0) {
+  const bool asked = facts.features[static_cast<std::size_t>(Feature::kLandlock)].state != Availability::kUnknown;
+  if (asked || facts.landlock_abi != 0) {
     after.landlock_abi = facts.landlock_abi;
     after.landlock_errata = facts.landlock_errata;
   }

@@ -112,7 +112,7 @@ TEST_F(FactCacheTest, RemembersLoadsAndDrops) {
   cache().drop(static_cast<Feature>(0));
   EXPECT_EQ(cache().load()->features[0].state, Availability::kUnknown);
   EXPECT_EQ(cache().load()->landlock_abi, 7);
-  CachedFacts landlock;
+  CachedFacts landlock{.features = {}, .landlock_abi = 7, .landlock_errata = 3};
   landlock.features[static_cast<std::size_t>(Feature::kLandlock)].state = Availability::kYes;
   cache().remember(landlock);
   cache().drop(Feature::kLandlock);

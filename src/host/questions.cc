@@ -4,11 +4,13 @@
 
 #include <condition_variable>
 #include <optional>
+#include <span>
 #include <thread>
 #include <utility>
 
 #include "host/bounded.h"
 #include "host/host.h"
+#include "kernel/file.h"
 
 namespace cordon::host {
 
@@ -37,6 +39,21 @@ struct Inquiry::State {
   Answer answer_one(const ProgramQuestion& asked) { return programs.find(asked.program, asked.working_directory); }
   Answer answer_one(const ListQuestion& asked) {
     return Listing{.directory = asked.directory, .entries = list(asked.directory)};
+  }
+
+  Answer answer_one(const TextQuestion& asked) { return Content{.path = asked.path, .text = text(asked.path)}; }
+
+  /// A text that was cut would be another text: longer than the bound is none.
+  std::string text(const std::string& path) {
+    const Resolver::Found found = resolver.find(path, Keep::kIfRoom);
+    if (found.node == nullptr || !found.node->is_file()) return {};
+    const auto fd = tree.open_file(*found.node);
+    if (!fd) return {};
+    std::string content(plan::kLongestText + 1, '\0');
+    const auto size = kernel::pread(*fd, std::as_writable_bytes(std::span(content)), 0);
+    if (!size || *size > plan::kLongestText) return {};
+    content.resize(*size);
+    return content;
   }
 
   base::Result<std::vector<plan::PathFact>> list(const std::string& directory) {
@@ -89,6 +106,7 @@ Answer unanswered(const Question& question, int code) {
       base::Error error{.operation = "clone", .subject = asked.directory, .code = code};
       return Listing{.directory = asked.directory, .entries = base::fail(std::move(error))};
     }
+    Answer operator()(const TextQuestion& asked) const { return Content{.path = asked.path, .text = {}}; }
   };
   return std::visit(Visitor{code}, question);
 }

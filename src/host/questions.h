@@ -31,13 +31,20 @@ struct ProgramQuestion {
 struct ListQuestion {
   std::string directory;
 };
-using Question = std::variant<PathQuestion, ProgramQuestion, ListQuestion>;
+struct TextQuestion {
+  std::string path;
+};
+using Question = std::variant<PathQuestion, ProgramQuestion, ListQuestion, TextQuestion>;
 
 struct Listing {
   std::string directory;
   base::Result<std::vector<plan::PathFact>> entries;
 };
-using Answer = std::variant<plan::PathFact, plan::ProgramFact, Listing>;
+struct Content {
+  std::string path;
+  std::string text;  ///< "" where there is none to be had
+};
+using Answer = std::variant<plan::PathFact, plan::ProgramFact, Listing, Content>;
 
 struct InquirySettings {
   std::uint32_t uid = 0;

@@ -50,6 +50,8 @@ base::Result<void> add(Answer& answer, plan::HostFacts& facts) {
   } else if (auto* program = std::get_if<plan::ProgramFact>(&answer)) {
     const std::string asked = program->asked;
     facts.programs.insert_or_assign(asked, std::move(*program));
+  } else if (auto* content = std::get_if<Content>(&answer)) {
+    facts.texts.insert_or_assign(content->path, std::move(content->text));
   } else {
     auto& listing = std::get<Listing>(answer);
     CORDON_TRY(auto entries, std::move(listing.entries));
@@ -139,6 +141,9 @@ std::vector<Question> Session::Impl::open_questions(const plan::Questions& quest
   for (const std::string& listed : questions.directories) {
     if (!facts.children.contains(listed)) open.emplace_back(ListQuestion{listed});
   }
+  for (const std::string& text : questions.texts) {
+    if (!facts.texts.contains(text)) open.emplace_back(TextQuestion{text});
+  }
   return open;
 }
 
@@ -178,7 +183,7 @@ void Session::probe(std::span<const Feature> features, plan::HostFacts& facts) {
   if (facts.kernel_release.empty()) impl_->introduce(facts);
   plan::HostFacts found = host::probe(impl_->caller, features);
   for (const Feature feature : features) facts.feature(feature) = std::move(found.feature(feature));
-  if (found.landlock_abi != 0) {
+  if (std::ranges::find(features, Feature::kLandlock) != features.end()) {
     facts.landlock_abi = found.landlock_abi;
     facts.landlock_errata = found.landlock_errata;
   }
@@ -193,6 +198,7 @@ void Session::remember(const plan::HostFacts& facts) {
 
 void Session::drop(Feature feature, plan::HostFacts& facts) {
   facts.feature(feature) = {};
+  if (feature == Feature::kLandlock) facts.landlock_abi = facts.landlock_errata = 0;
   impl_->use_cache(facts, [feature](const FactCache& cache) { cache.drop(feature); });
 }
 
