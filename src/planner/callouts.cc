@@ -48,7 +48,7 @@ class Review {
     for (const PathGrant& grant : policy_.write) write(grant);
     exec();
     if (policy_.pin.empty()) {
-      add("no-pin", "no file is pinned, so the approval covers no content; 'pin' the entrypoint to notice edits",
+      add("no-pin", "no file is pinned, so the approval covers no content; approve --pin covers the entrypoint's",
           policy_.entrypoint.at.span);
     }
     return std::move(out_);
