@@ -302,7 +302,7 @@ void Run::Loop::stop_ourselves(const JobControl::Stop& stop) {
   if (terminal_) {
     if (const auto group = job_.resumed(terminal_->foreground())) terminal_->give_to(*group);
   }
-  continue_target();
+  if (!signals_->stop_is_pending()) continue_target();
 }
 
 /// A shell continues its job's group, and what is in the target's own group besides.

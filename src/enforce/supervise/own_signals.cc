@@ -64,6 +64,11 @@ std::optional<OwnSignals::Arrived> OwnSignals::next() {
   return Arrived{.signal = static_cast<int>((*info)->ssi_signo), .origin = origin_of(**info)};
 }
 
+bool OwnSignals::stop_is_pending() const {
+  sigset_t pending;
+  return ::sigpending(&pending) == 0 && sigismember(&pending, SIGTSTP) == 1;
+}
+
 void OwnSignals::stop_ourselves(int signal) {
   static_cast<void>(::raise(signal));
   if (signal == SIGSTOP) return;

@@ -37,6 +37,9 @@ class OwnSignals {
   /// the kernel does not stop for TSTP, TTIN and TTOU: then it returns at once.
   void stop_ourselves(int signal);
 
+  /// Ctrl-Z has come again since we were continued (a SIGCONT takes back the stops from before it).
+  [[nodiscard]] bool stop_is_pending() const;
+
   [[nodiscard]] base::FdView fd() const { return fd_; }
   /// What the process ignored when this began.
   [[nodiscard]] const std::vector<int>& ignored() const { return ignored_; }
