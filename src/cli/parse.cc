@@ -66,7 +66,7 @@ void declare(CLI::App& app, const CommandRow& command, Collected& into) {
     if (option.value.empty())
       app.add_flag(name, into.switches[name]);
     else
-      app.add_option(name, into.values[name])->expected(1)->take_all();
+      app.add_option(name, into.values[name])->expected(1)->allow_extra_args(false)->take_all();
   }
 }
 
