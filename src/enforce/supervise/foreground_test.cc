@@ -126,5 +126,18 @@ TEST(Foreground, KilledByForceTheSupervisorOfAClosedExecTakesEverythingWithIt) {
   });
 }
 
+TEST(Foreground, InitKilledFromOutsideIsALapse) {
+  as_root_and_as_a_user([] {
+    Supervisor cordon(shell("echo ready; sleep 1000"));
+    cordon.expect("ready");
+    ASSERT_GT(cordon.init(), 1);
+    ASSERT_EQ(kill(cordon.init(), SIGKILL), 0);
+    const auto result = cordon.result();
+    EXPECT_EQ(result.by, EndedBy::kLapse);
+    EXPECT_EQ(result.signal, SIGKILL);
+    EXPECT_FALSE(result.failed);
+  });
+}
+
 }  // namespace
 }  // namespace cordon::enforce::supervise

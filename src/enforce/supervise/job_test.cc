@@ -187,6 +187,26 @@ TEST(Job, LeavesTheSettingsAloneThatATargetMadeOnPurpose) {
   });
 }
 
+TEST(Job, PassesOnTheHangUpThatOnlyASessionsLeaderIsTold) {
+  as_root_and_as_a_user([] {
+    Shell shell(testing::shell("trap 'exit 8' HUP; echo ready; while :; do sleep 0.02; done"), Shell::Place::kAlone);
+    shell.expect("ready");
+    shell.hang_up();
+    EXPECT_EQ(shell.next().code, 8);
+  });
+}
+
+TEST(Job, WithoutAShellAboveNeverStops) {
+  as_root_and_as_a_user([] {
+    auto plan = testing::shell("kill -STOP $$; exit 1");
+    plan.timeout_ms = 300;
+    Shell shell(plan, Shell::Place::kAlone);
+    const auto end = shell.next();
+    EXPECT_EQ(end.what, What::kEnded);
+    EXPECT_EQ(end.by, EndedBy::kTimeout);
+  });
+}
+
 class InnerShell : public ::testing::Test {
  protected:
   static plan::Plan bash() { return plan_for({"/bin/bash", "--norc", "--noprofile", "-i"}); }

@@ -25,6 +25,10 @@ void say(base::FdView to, const Event& event) {
   static_cast<void>(kernel::write_all(to, std::as_bytes(std::span(&event, 1))));
 }
 
+void introduce(base::FdView to, pid_t job) {
+  static_cast<void>(kernel::write_all(to, std::as_bytes(std::span(&job, 1))));
+}
+
 bool is_readable(base::FdView fd, int patience_ms) {
   pollfd one{.fd = fd.get(), .events = POLLIN, .revents = 0};
   return poll(&one, 1, patience_ms) == 1;
@@ -37,9 +41,9 @@ termios settings() {
 }
 
 /// What `cordon run` is to its shell.
-[[noreturn]] void be_the_job(const plan::Plan& plan, base::FdView events, bool in_foreground) {
-  setpgid(0, 0);
-  if (in_foreground) tcsetpgrp(0, getpid());
+[[noreturn]] void be_the_job(const plan::Plan& plan, base::FdView events, Shell::Place place) {
+  if (place != Shell::Place::kAlone) setpgid(0, 0);
+  if (place == Shell::Place::kForeground) tcsetpgrp(0, getpid());
   for (const int signal_number : {SIGTTOU, SIGTTIN, SIGTSTP, SIGINT}) signal(signal_number, SIG_DFL);
   const termios before = settings();
   Options options;
@@ -56,7 +60,7 @@ termios settings() {
 }
 
 /// Job control as a shell does it: its own group takes the terminal when the job stops or ends.
-[[noreturn]] void be_the_shell(const plan::Plan& plan, base::FdView commands, base::FdView events, bool in_foreground) {
+[[noreturn]] void be_the_shell(const plan::Plan& plan, base::FdView commands, base::FdView events, Shell::Place place) {
   signal(SIGTTOU, SIG_IGN);
   signal(SIGTTIN, SIG_IGN);
   signal(SIGTSTP, SIG_IGN);
@@ -64,10 +68,10 @@ termios settings() {
   setpgid(0, 0);
   tcsetpgrp(0, getpgrp());
   const pid_t job = fork();
-  if (job == 0) be_the_job(plan, events, in_foreground);
+  if (job == 0) be_the_job(plan, events, place);
   setpgid(job, job);
-  if (in_foreground) tcsetpgrp(0, job);
-  static_cast<void>(kernel::write_all(events, std::as_bytes(std::span(&job, 1))));
+  if (place == Shell::Place::kForeground) tcsetpgrp(0, job);
+  introduce(events, job);
   while (true) {
     int status = 0;
     if (waitpid(job, &status, WUNTRACED) != job) _exit(1);
@@ -92,7 +96,9 @@ Shell::Shell(const plan::Plan& plan, Place place) {
   shell_ = forkpty(&terminal, nullptr, nullptr, nullptr);
   if (shell_ == 0) {
     commands->write_end.reset();
-    be_the_shell(plan, commands->read_end, events->write_end, place == Place::kForeground);
+    if (place != Place::kAlone) be_the_shell(plan, commands->read_end, events->write_end, place);
+    introduce(events->write_end, getpid());
+    be_the_job(plan, events->write_end, place);
   }
   terminal_ = base::Fd(terminal);
   commands_ = std::move(commands->write_end);

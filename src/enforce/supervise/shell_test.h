@@ -14,7 +14,11 @@ namespace cordon::enforce::supervise::testing {
 
 class Shell {
  public:
-  enum class Place { kForeground, kBackground };
+  enum class Place {
+    kForeground,
+    kBackground,
+    kAlone,  ///< no shell: the run is the session's leader, as with ssh -t or in a container
+  };
   explicit Shell(const plan::Plan& plan, Place place = Place::kForeground);
   ~Shell();
   Shell(const Shell&) = delete;
@@ -36,6 +40,8 @@ class Shell {
   void background() { command('b'); }
 
   void type(std::string_view text) const;
+  /// The terminal goes away.
+  void hang_up() { terminal_.reset(); }
   void resize(unsigned short rows, unsigned short columns) const;
   /// Waits until the terminal shows this, and forgets everything up to there.
   void expect(std::string_view text);

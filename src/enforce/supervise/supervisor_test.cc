@@ -1,5 +1,6 @@
 #include "enforce/supervise/supervisor_test.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <poll.h>
 #include <sys/wait.h>
@@ -7,6 +8,7 @@
 
 #include <array>
 #include <csignal>
+#include <fstream>
 
 #include "enforce/supervise/fixture_test.h"
 #include "kernel/file.h"
@@ -89,5 +91,11 @@ std::string Supervisor::rest() {
 }
 
 void Supervisor::send(int signal) const { EXPECT_EQ(kill(pid_, signal), 0); }
+
+pid_t Supervisor::init() const {
+  pid_t child = 0;
+  std::ifstream(fmt::format("/proc/{0}/task/{0}/children", pid_)) >> child;
+  return child;
+}
 
 }  // namespace cordon::enforce::supervise::testing

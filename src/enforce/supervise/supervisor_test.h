@@ -33,6 +33,8 @@ class Supervisor {
   /// Everything up to the end of the stream, which is the end of everybody who had it.
   std::string rest();
   void send(int signal) const;
+  /// Its only child: the run's init.
+  [[nodiscard]] pid_t init() const;
 
  private:
   bool read_more();
