@@ -28,11 +28,14 @@ std::vector<std::string> codes(const base::Diagnostics& diagnostics) {
   return out;
 }
 
-/// The errors of a hostile text, which must come soon (a sanitizer on a busy machine included) and must be few.
+/// A quadratic step takes minutes here, sanitizers on a busy machine a few seconds.
+constexpr std::chrono::seconds kSoon{20};
+
+/// The errors of a hostile text, which must come soon and must be few.
 base::Diagnostics quickly(const std::string& text) {
   const auto start = std::chrono::steady_clock::now();
   base::Diagnostics out = errors(text);
-  EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(5));
+  EXPECT_LT(std::chrono::steady_clock::now() - start, kSoon);
   EXPECT_LE(out.size(), 51U);
   return out;
 }
@@ -134,10 +137,8 @@ TEST(Parse, yaml_that_is_only_laid_out_differently_is_accepted) {
   for (const char* text :
        {"---\nentrypoint: ./x\n...\n", "%YAML 1.1\n---\nentrypoint: ./x\n", "{entrypoint: ./x}",
         "\"entrypoint\": './x'", "entrypoint: |-\n  ./x\n", "entrypoint:\n  ./x", "? entrypoint\n: ./x\n",
-        "\xef\xbb\xbf"
-        "entrypoint: ./x\n",
-        "entrypoint: ./x\r\n# c\r\n", "  entrypoint: ./x\n", "#!/usr/bin/env -S cordon run\nentrypoint: ./x\n",
-        "entrypoint:\t./x\t# tab\n"}) {
+        "\xef\xbb\xbf\x65ntrypoint: ./x\n", "entrypoint: ./x\r\n# c\r\n", "  entrypoint: ./x\n",
+        "#!/usr/bin/env -S cordon run\nentrypoint: ./x\n", "entrypoint:\t./x\t# tab\n"}) {
     const auto loaded = parsed(text);
     ASSERT_TRUE(loaded) << text << loaded.error()[0].message;
     EXPECT_EQ(fingerprint(loaded->policy), plain) << text;
