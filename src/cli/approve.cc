@@ -37,7 +37,6 @@ report::ApproveView approve_view(const Opened& opened, const approval::ApproveRe
   for (const approval::Finding& finding : review.findings)
     view.findings.push_back(approval::to_diagnostic(finding, opened.file.written_path));
   view.will_clamp = review.will_clamp;
-  view.pins_nothing = opened.as_written.pin.empty();
   return view;
 }
 

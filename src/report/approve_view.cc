@@ -30,12 +30,6 @@ std::string review_text(const ApproveView& view, const Style& style) {
   if (!view.journal_note.empty()) out += "\n" + laid_out({"", "note:", Paint::kYellow, view.journal_note, 2}, style);
   if (!view.findings.empty()) out += "\n";
   for (const base::Diagnostic& finding : view.findings) out += text(finding, {}, style);
-  if (view.pins_nothing)
-    out += "\n" + laid_out({"", "note:", Paint::kYellow,
-                            "the stamp covers these permissions and no file's content; approve --pin lets it cover the "
-                            "entrypoint, so that an edited script must be approved again",
-                            2},
-                           style);
   return out;
 }
 

@@ -103,11 +103,5 @@ TEST(ApproveView, ADiffSaysWhatChangedInSentences) {
             "  - no longer reads ./in\n");
 }
 
-TEST(ApproveView, SaysWhenNoFilesContentIsCovered) {
-  ApproveView view;
-  view.pins_nothing = true;
-  EXPECT_THAT(review_text(view, Style{}), testing::HasSubstr("approve --pin"));
-}
-
 }  // namespace
 }  // namespace cordon::report

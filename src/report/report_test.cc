@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <csignal>
 
@@ -69,7 +70,7 @@ TEST(Report, NamesEachDeniedProgramAndTheOneLineThatAllowsThem) {
             "cordon: denied: starting a program\n"
             "cordon: denied: starting \"/tmp/a\\nb\"\n"
             "cordon: denied: and 4 more\n"
-            "cordon:   mend: to let it start other programs, write in the manifest: exec: all\n");
+            "cordon:   mend: to allow it, write in the manifest: exec: all\n");
 }
 
 TEST(Report, ShowsOneScreenOfDenialsHoweverManyThereWere) {
@@ -95,8 +96,8 @@ TEST(Report, SaysWhichPromiseLapsedAndEndsWith124) {
   plan::Outcome outcome = ran(0);
   outcome.lapses = {{plan::Layer::kFilesystem, "the mask over ~/.ssh was lost"}};
   EXPECT_EQ(words(small_plan(), outcome),
-            "cordon: error: a promise lapsed while the target ran, so the run was ended; do\n"
-            "cordon:   not trust what it left\n"
+            "cordon: error: a promise lapsed while the target ran, so the run was ended;\n"
+            "cordon:   do not trust what it left\n"
             "cordon:   filesystem: the mask over ~/.ssh was lost\n");
   const Report report = make_report(small_plan(), outcome);
   EXPECT_EQ(report.exit_code, 124);
@@ -158,11 +159,10 @@ TEST(Report, ALayerIsVerifiedOnlyWhenItsChecksHeld) {
   outcome.verifications = {{"root-read-only", plan::Layer::kFilesystem, {1}, true, 30},
                            {"exec-closed", plan::Layer::kExec, {3}, false, 0}};
   const Report report = make_report(small_plan(), outcome);
-  for (const LayerLine& line : report.layers) {
-    if (line.layer == plan::Layer::kFilesystem) EXPECT_TRUE(line.verified);
-    if (line.layer == plan::Layer::kProcesses) EXPECT_FALSE(line.verified);
-    if (line.layer == plan::Layer::kExec) EXPECT_EQ(line.state, plan::LayerState::kDegraded);
-  }
+  const auto line = [&](plan::Layer layer) { return *std::ranges::find(report.layers, layer, &LayerLine::layer); };
+  EXPECT_TRUE(line(plan::Layer::kFilesystem).verified);
+  EXPECT_FALSE(line(plan::Layer::kProcesses).verified);
+  EXPECT_EQ(line(plan::Layer::kExec).state, plan::LayerState::kDegraded);
 }
 
 TEST(Report, ColourIsThereOnlyWhenAskedForAndNeverMovesALineBreak) {

@@ -13,22 +13,25 @@ namespace cordon::report {
 namespace {
 
 constexpr std::size_t kDenialsShown = 8;  // one screen; the rest is counted
-constexpr std::string_view kPrefix = "cordon: ";
+constexpr std::string_view kPrefix = "cordon: ", kDeeper = "cordon:   ";
 
 class Lines {
  public:
   explicit Lines(const Style& style) : style_(style) {}
-  void say(std::string_view prose, std::size_t hang = 2) { add("", Paint::kNone, prose, hang); }
+  void say(std::string_view prose) { add("", Paint::kNone, prose, 2); }
   void say(std::string_view label, Paint paint, std::string_view prose) { add(label, paint, prose, 2); }
+  /// Two columns deeper: it belongs to the line above.
+  void below(std::string_view prose) { add("", Paint::kNone, prose, 2, kDeeper); }
   void mend(std::string_view prose) {
-    if (!prose.empty()) add("  mend:", Paint::kGreen, prose, 8);
+    if (!prose.empty()) add("mend:", Paint::kGreen, prose, 6, kDeeper);
   }
   [[nodiscard]] std::string take() { return std::move(out_); }
   [[nodiscard]] bool empty() const { return out_.empty(); }
 
  private:
-  void add(std::string_view label, Paint paint, std::string_view prose, std::size_t hang) {
-    out_ += laid_out({std::string(kPrefix), std::string(label), paint, std::string(prose), hang}, style_);
+  void add(std::string_view label, Paint paint, std::string_view prose, std::size_t hang,
+           std::string_view prefix = kPrefix) {
+    out_ += laid_out({std::string(prefix), std::string(label), paint, std::string(prose), hang}, style_);
   }
   const Style& style_;
   std::string out_;
@@ -65,7 +68,7 @@ void say_ending(Lines& lines, const Report& report) {
       lines.say("error:", Paint::kRed,
                 "a promise lapsed while the target ran, so the run was ended; do not trust what it left");
       for (const plan::Lapse& lapse : report.lapses)
-        lines.say(fmt::format("  {}: {}", plan::layer_name(lapse.layer), lapse.what), 4);
+        lines.below(fmt::format("{}: {}", plan::layer_name(lapse.layer), lapse.what));
       return;
     case Ending::kSignalled:
       if (!is_plain(report.signal)) say_signal(lines, report);
@@ -90,7 +93,7 @@ void say_denials(Lines& lines, const Report& report) {
   for (std::size_t i = 0; i < std::min(report.denials.size(), kDenialsShown); ++i) told += report.denials[i].count;
   if (report.denials_total > told)
     lines.say("denied:", Paint::kYellow, fmt::format("and {} more", report.denials_total - told));
-  lines.mend(fmt::format("to let it start other programs, write in the manifest: {}", report.denials.front().grant));
+  lines.mend(fmt::format("to allow it, write in the manifest: {}", report.denials.front().grant));
 }
 
 void say_degradations(Lines& lines, const Report& report) {
@@ -108,7 +111,7 @@ void say_notes(Lines& lines, const Report& report) {
   lines.say(report.ending == Ending::kSignalled
                 ? std::string("this may be why:")
                 : fmt::format("the target ended with code {}; this may be why:", report.exit_code));
-  for (const plan::Note& note : report.notes) lines.say("  " + note.text + place(note.at), 4);
+  for (const plan::Note& note : report.notes) lines.below(note.text + place(note.at));
 }
 
 }  // namespace

@@ -1,0 +1,43 @@
+#include "cli/replan.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cerrno>
+
+namespace cordon::cli {
+namespace {
+
+using plan::Feature;
+using testing::Contains;
+using testing::IsEmpty;
+
+plan::Plan three_steps() {
+  plan::Plan plan;
+  plan.steps = {{plan::step::EnterNamespaces{}, plan::Layer::kProcesses, "base", {}},
+                {plan::step::Bind{}, plan::Layer::kFilesystem, "read: ./x", {}},
+                {plan::step::Landlock{}, plan::Layer::kLandlock, "base", {}}};
+  return plan;
+}
+
+base::Error failed(std::uint16_t step, int code) {
+  return {.operation = "call", .subject = "", .code = code, .step = {step}, .detail = ""};
+}
+
+TEST(Replan, ARefusedNamespaceIsAskedAboutAnew) {
+  EXPECT_THAT(features_behind(three_steps(), failed(1, EPERM)), Contains(Feature::kUserNamespace));
+  EXPECT_THAT(features_behind(three_steps(), failed(3, EOPNOTSUPP)), Contains(Feature::kLandlock));
+}
+
+TEST(Replan, AnObjectThatWasSwappedOrIsGoneIsNoFactOfTheHost) {
+  EXPECT_THAT(features_behind(three_steps(), failed(2, ESTALE)), IsEmpty());
+  EXPECT_THAT(features_behind(three_steps(), failed(2, ENOENT)), IsEmpty());
+}
+
+TEST(Replan, AFailureOutsideAnyStepIsNotAskedAbout) {
+  EXPECT_THAT(features_behind(three_steps(), failed(0, EPERM)), IsEmpty());
+  EXPECT_THAT(features_behind(three_steps(), failed(9, EPERM)), IsEmpty());
+}
+
+}  // namespace
+}  // namespace cordon::cli
