@@ -34,15 +34,21 @@ TEST_P(ExitCode, IsOneHundredAndTwentyFiveForARefusalAndForAUsageError) {
 }
 
 TEST_P(ExitCode, IsOneHundredAndTwentySixWhereTheProgramCannotBeExecuted) {
-  // An ELF header and nothing after it: found, executable, and no program.
-  scene.tree().write("work/broken",
-                     std::string("\x7f"
-                                 "ELF\x02\x01\x01\0\0\0\0\0\0\0\0\0\x02\0\x3e\0",
-                                 20),
-                     0755);
-  const Finished run = scene.sandboxed("entrypoint: ./broken\n");
-  EXPECT_TRUE(run.code == 126 || run.code == 125) << run;
-  EXPECT_THAT(run.err, HasSubstr("broken")) << run;
+  // An argument that is longer than the kernel takes (MAX_ARG_STRLEN, 128 KiB): the sandbox stands, execve fails.
+  const Finished run = scene.acts({"exit=0", std::string(200'000, 'x')});
+  EXPECT_EQ(run.code, 126) << run.err;
+  EXPECT_TRUE(run.says("E2BIG") || run.says("Argument list too long")) << run.err;
+}
+
+TEST_P(ExitCode, AFileThatIsNoProgramIsAMistakeAndSaidBeforeAnythingRuns) {
+  std::string header(64, '\0');
+  header.replace(0, 7,
+                 "\x7f"
+                 "ELF\x02\x01\x01");
+  scene.tree().write("work/broken", header, 0755);
+  const Finished run = scene.cordon({"run", "--allow-unapproved", scene.manifest("entrypoint: ./broken\n")}).run();
+  EXPECT_EQ(run.code, 125) << run;
+  EXPECT_TRUE(run.says("broken")) << run;
 }
 
 TEST_P(ExitCode, OfVersionAndHelpAndCompletionIsZero) {

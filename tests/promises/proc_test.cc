@@ -29,7 +29,10 @@ TEST_P(Proc, TheSwitchesOfTheHostAreClosed) {
   for (const auto& act : acts) EXPECT_THAT(verdict(inside, act), StartsWith("DENIED")) << act;
   if (!GetParam().is_root()) return;
   const Finished outside = scene.acts_bare(acts);
-  for (const auto& act : acts) EXPECT_EQ(verdict(outside, act), "ALLOWED") << "the control, bare: " << act;
+  for (const auto& act : acts) {  // a kernel may have been built without one of them
+    EXPECT_THAT(verdict(outside, act), testing::AnyOf("ALLOWED", "DENIED ENOENT")) << "the control, bare: " << act;
+  }
+  EXPECT_EQ(verdict(outside, acts[0]), "ALLOWED");
 }
 
 TEST_P(Proc, MemoryKeysAndTimersOfTheHostAreMasked) {

@@ -37,10 +37,20 @@ bool take(int fd, std::string& into) {
   return n > 0 || (n < 0 && (errno == EINTR || errno == EAGAIN));
 }
 
+std::string on_one_line(std::string_view text) {
+  std::string line;
+  for (const char c : text) {
+    const bool space = c == ' ' || c == '\n' || c == '\r';
+    if (!space || (!line.empty() && line.back() != ' ')) line += space ? ' ' : c;
+  }
+  return line;
+}
+
 }  // namespace
 
 bool Finished::says(std::string_view text) const {
-  return out.find(text) != std::string::npos || err.find(text) != std::string::npos;
+  const std::string wanted = on_one_line(text);
+  return on_one_line(out).find(wanted) != std::string::npos || on_one_line(err).find(wanted) != std::string::npos;
 }
 
 std::ostream& operator<<(std::ostream& out, const Finished& finished) {

@@ -26,7 +26,8 @@ struct Finished {
   std::string out;  ///< stdout; with pty() everything that the terminal showed
   std::string err;
   [[nodiscard]] bool ok() const { return code == 0; }
-  [[nodiscard]] bool says(std::string_view text) const;  ///< anywhere in out or err
+  /// Anywhere in out or err; where a line was wrapped does not matter.
+  [[nodiscard]] bool says(std::string_view text) const;
 };
 std::ostream& operator<<(std::ostream& out, const Finished& finished);
 
