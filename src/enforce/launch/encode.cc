@@ -124,11 +124,12 @@ std::vector<std::byte> Encoder::finish() const {
                       .table_size = static_cast<std::uint32_t>(table_.size())};
   static_assert(sizeof(CORDON_BUILD_ID) == sizeof header.build_id + 1);
   std::memcpy(header.build_id.data(), CORDON_BUILD_ID, header.build_id.size());
-  const std::size_t records = records_.size() * sizeof(Record);
-  std::vector<std::byte> out(sizeof header + records + table_.size());
-  std::memcpy(out.data(), &header, sizeof header);
-  std::memcpy(out.data() + sizeof header, records_.data(), records);
-  std::memcpy(out.data() + sizeof header + records, table_.data(), table_.size());
+  std::vector<std::byte> out;
+  const auto append = [&](std::span<const std::byte> part) { out.insert(out.end(), part.begin(), part.end()); };
+  out.reserve(sizeof header + records_.size() * sizeof(Record) + table_.size());
+  append(std::as_bytes(std::span(&header, 1)));
+  append(std::as_bytes(std::span(records_)));
+  append(std::as_bytes(std::span(table_)));
   return out;
 }
 
