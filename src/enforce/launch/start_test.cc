@@ -10,6 +10,7 @@
 
 #include <filesystem>
 #include <fstream>
+#include <thread>
 
 #include "enforce/launch/encode.h"
 #include "enforce/launch/harness_test.h"
@@ -99,11 +100,12 @@ TEST(StartAsRoot, DoesNotTakeALauncherOfAnotherUsers) {
 }
 
 TEST_P(Start, NamesTheStepWhereNoNamespaceCanBeMade) {
-  act(GetParam(), [] {
+  const Scratch scratch;  // of the parent's: from inside the chroot it could not be removed
+  scratch.directory("proc");
+  std::filesystem::permissions(scratch.path(), std::filesystem::perms(0755));
+  act(GetParam(), [&] {
     // A namespace within the root of a chroot is refused to everybody (clone(2)): EPERM.
-    const Scratch scratch;
     testing::leave_the_hosts_mounts();
-    std::filesystem::create_directory(scratch.path() + "/proc");
     ASSERT_EQ(mount("/proc", (scratch.path() + "/proc").c_str(), nullptr, MS_BIND | MS_REC, nullptr), 0);
     const plan::Plan plan = PlanMaker().plan();
     ASSERT_EQ(chroot(scratch.path().c_str()), 0);
@@ -247,6 +249,21 @@ TEST_P(Start, SaysWhichStreamItRefuses) {
     ASSERT_FALSE(started);
     EXPECT_EQ(started.error().subject, "standard output");
     EXPECT_EQ(started.error().detail, "it is a directory");
+  });
+}
+
+TEST_P(Start, MayBeCalledFromAnyThread) {
+  act(GetParam(), [] {
+    const plan::Plan plan = PlanMaker().shell("echo ran").plan();
+    std::array<int, 4> ran{};
+    std::vector<std::thread> threads;
+    for (int& count : ran) {
+      threads.emplace_back([&count, &plan] {
+        for (int i = 0; i < 5; ++i) count += run(plan).output == "ran\n" ? 1 : 0;
+      });
+    }
+    for (std::thread& thread : threads) thread.join();
+    EXPECT_EQ(ran, (std::array<int, 4>{5, 5, 5, 5}));
   });
 }
 
