@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include <array>
+#include <csignal>
 #include <cstdio>
 #include <cstring>
 
@@ -87,6 +88,16 @@ TEST(Probe, LeavesNoProcessBehind) {
   (void)probe_all();
   EXPECT_EQ(::waitpid(-1, nullptr, WNOHANG), -1);
   EXPECT_EQ(errno, ECHILD);
+}
+
+TEST(Probe, WorksWhereTheProcessIgnoresItsChildren) {
+  in_forked([] {
+    ASSERT_NE(::signal(SIGCHLD, SIG_IGN), SIG_ERR);
+    const plan::HostFacts facts = probe_all();
+    for (const Feature feature : all_features()) {
+      EXPECT_EQ(facts.feature(feature).state, expected(feature)) << shown(feature, facts.feature(feature));
+    }
+  });
 }
 
 TEST(Probe, NamesALimitOfNoUserNamespaces) {
