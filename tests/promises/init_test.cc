@@ -13,7 +13,8 @@ CORDON_PROMISE(Init);
 
 TEST_P(Init, CannotBeTracedOrReadOrRobbed) {
   // The control: the same acts on a process of one's own, outside.
-  Running sleeper = scene.outside({scene.in_work("act"), "sleep=60"}).start();
+  Running sleeper = scene.outside({scene.in_work("act"), "read=/proc/self/status", "sleep=60"}).start();
+  ASSERT_TRUE(sleeper.expect("ALLOWED"));
   const std::string pid = std::to_string(sleeper.pid());
   const std::vector<std::string> acts{"ptrace=", "read-memory=", "take-descriptor="};
   for (const auto& act : acts) {

@@ -53,6 +53,11 @@ std::string Tree::path(std::string_view relative) const {
   return relative.empty() ? root_ : root_ + "/" + std::string(relative);
 }
 
+void Tree::remove(std::string_view relative) const {
+  std::error_code ignored;
+  fs::remove_all(path(relative), ignored);
+}
+
 void Tree::give(std::string_view relative, const Identity& whom) const {
   if (!running_as_root()) return;
   require(::lchown(path(relative).c_str(), whom.uid, whom.gid) == 0, "lchown " + path(relative));

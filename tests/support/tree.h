@@ -29,6 +29,7 @@ class Tree {
   std::string write(std::string_view relative, std::string_view content, mode_t mode = 0644) const;
   std::string link(std::string_view relative, const std::string& target) const;
   std::string copy(std::string_view relative, const std::string& from, mode_t mode = 0755) const;
+  void remove(std::string_view relative) const;  ///< with all that is below it
   void give(std::string_view relative, const Identity& whom) const;
 
   [[nodiscard]] std::optional<std::string> read(std::string_view relative) const;
