@@ -25,11 +25,13 @@ using Words = std::vector<std::string>;
 
 constexpr int kMasks = 40;
 
-/// A made-up home and project below /var/tmp, gone at the end; Cordon keeps its state there too.
+/// A made-up home and project below the caller's own home (firejail hides /var/tmp), gone at the end; Cordon keeps its
+/// state there too.
 class Workshop {
  public:
   explicit Workshop(const std::string& noop) {
-    std::string pattern = "/var/tmp/cordon-bench.XXXXXX";
+    const char* home = std::getenv("HOME");
+    std::string pattern = std::string(home != nullptr ? home : "/var/tmp") + "/cordon-bench.XXXXXX";
     if (::mkdtemp(pattern.data()) == nullptr) std::exit(1);
     root_ = pattern;
     fs::create_directories(root_ / "home");
@@ -130,7 +132,7 @@ void start_up(const std::string& cordon, const Workshop& shop, int rounds) {
   }
   if (installed("firejail")) {
     contenders.push_back({"firejail, no profile, no network",
-                          {"firejail", "--quiet", "--noprofile", "--net=none", "--private-tmp", "--caps.drop=all",
+                          {"firejail", "--quiet", "--noprofile", "--net=none", "--private-dev", "--caps.drop=all",
                            "--seccomp", "--", shop.noop()}});
   }
   contenders.push_back({"cordon version (no sandbox)", {cordon, "version"}});
