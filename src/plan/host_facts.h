@@ -178,10 +178,16 @@ struct HostFacts {
   std::map<std::string, std::vector<PathFact>>
       children;  ///< entries of directories that the planner asked to be listed
 
+  /// By `asked`: small files whose content decides (which version a version manager starts). "" for one that is absent,
+  /// cannot be read, is no regular file or is longer than kLongestText.
+  std::map<std::string, std::string> texts;
+
   [[nodiscard]] const FeatureFact& feature(Feature which) const { return features[static_cast<std::size_t>(which)]; }
   [[nodiscard]] FeatureFact& feature(Feature which) { return features[static_cast<std::size_t>(which)]; }
   friend bool operator==(const HostFacts&, const HostFacts&) = default;
 };
+
+inline constexpr std::size_t kLongestText = 16'384;
 
 /// What the planner wants answered before it plans; plain data, answered by host::answer().
 struct Questions {
@@ -190,6 +196,7 @@ struct Questions {
   std::vector<std::string> programs;     ///< a path, or a bare name
   std::vector<std::string> directories;  ///< list these (one level)
   std::vector<std::string> environment;  ///< names
+  std::vector<std::string> texts;        ///< absolute: the content of these
   std::vector<std::uint32_t> accounts;   ///< uids
   std::string working_directory;         ///< for the policy's relative programs
   friend bool operator==(const Questions&, const Questions&) = default;
