@@ -12,6 +12,7 @@
 #include "planner/named_path.h"
 #include "planner/path_text.h"
 #include "planner/planner.h"
+#include "planner/shims.h"
 
 namespace cordon::planner {
 namespace {
@@ -198,8 +199,8 @@ std::vector<Callout> callouts(const policy::Policy& policy, const plan::HostFact
 }
 
 std::string resolved_program(const policy::Policy& policy, const plan::HostFacts& facts) {
-  const plan::ProgramFact* program = program_of(facts, program_key(policy));
-  if (program == nullptr || program->hops.empty()) return {};
+  const auto program = program_chain(policy, facts);
+  if (!program) return {};
   const plan::ProgramHop& last = program->hops.back();
   return last.file.state == PathState::kPresent && last.format == plan::ProgramFormat::kElf ? last.file.real
                                                                                             : std::string();

@@ -281,6 +281,12 @@ void FakeHost::answer(const plan::Questions& questions) {
   for (const std::string& name : questions.environment) {
     if (environment.contains(name)) facts.environment[name] = environment.at(name);
   }
+  for (const std::string& path : questions.texts) {
+    const PathFact fact = resolve(path);
+    const auto found = nodes_.find(fact.real);
+    const bool there = fact.state == PathState::kPresent && found != nodes_.end() && fact.id.type == S_IFREG;
+    facts.texts[path] = there ? found->second.content : "";
+  }
   for (const std::uint32_t uid : questions.accounts) {
     const auto found = std::ranges::find(known_, uid, &plan::Account::uid);
     facts.accounts.push_back(found != known_.end() ? *found : plan::Account{.uid = uid, .gid = uid});

@@ -21,7 +21,12 @@ using policy::PathGrant;
 class Grants {
  public:
   Grants(Draft& draft, const Identity& identity, std::vector<Want>& wants, std::vector<Link>& links)
-      : draft_(draft), identity_(identity), wants_(wants), links_(links), homes_(own_homes(draft.facts)) {}
+      : draft_(draft),
+        identity_(identity),
+        wants_(wants),
+        links_(links),
+        homes_(own_homes(draft.facts)),
+        places_(draft) {}
 
   void read(const PathGrant& grant);
   void write(const PathGrant& grant);
@@ -47,6 +52,7 @@ class Grants {
   std::vector<Want>& wants_;
   std::vector<Link>& links_;
   std::vector<std::string> homes_;
+  Places places_;
 };
 
 void Grants::refuse(const PathGrant& grant, Code code, const std::string& label, std::string_view message,
@@ -61,7 +67,7 @@ const PathFact* Grants::check(std::string_view key, const PathGrant& grant, std:
     draft_.note("already-there", fmt::format("{}: every run has it already", label), grant.at.span);
     return nullptr;
   }
-  return check_named(draft_, identity_, {label, grant.path, grant.at.span, true});
+  return check_named(draft_, identity_, places_, {label, grant.path, grant.at.span, true});
 }
 
 void Grants::want(const PathFact& fact, Access access, Why why, const std::string& label, const PathGrant& grant) {

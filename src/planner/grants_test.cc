@@ -193,5 +193,24 @@ TEST(Grants, SomebodyElsesLinkCountsOnlyIfTheTargetIsNotTheirs) {
   EXPECT_EQ(testing::must_refuse(host.plan(kept.policy)).items.at(0).code, "path-planted");
 }
 
+TEST(Grants, ALinkThatAnEarlierRunCouldHaveLeftLeadsNowhere) {
+  FakeHost host = with_script("#!/bin/sh");
+  host.directory("/home/me/p/out", 1000);
+  host.directory("/home/me/p/out/inside", 1000);
+  host.directory("/home/me/.ssh", 1000);
+  host.link("/home/me/p/out/data", "/home/me/.ssh", 1000);
+  host.link("/home/me/p/out/near", "inside", 1000);
+  const auto refusal_of = [&](const PolicyMaker& maker) {
+    return testing::must_refuse(host.plan(maker.policy)).items.at(0).code;
+  };
+  EXPECT_EQ(refusal_of(PolicyMaker("/home/me/p/run").write("/home/me/p/out").read("/home/me/p/out/data")),
+            "path-planted");
+  EXPECT_EQ(refusal_of(PolicyMaker("/home/me/p/run").write("/home/me/p/out").write("/home/me/p/out/data")),
+            "path-planted");
+  // Without the write grant it is the user's own link, and one that stays inside gains nothing.
+  must_plan(host.plan(PolicyMaker("/home/me/p/run").read("/home/me/p/out/data").policy));
+  must_plan(host.plan(PolicyMaker("/home/me/p/run").write("/home/me/p/out").read("/home/me/p/out/near").policy));
+}
+
 }  // namespace
 }  // namespace cordon::planner

@@ -64,7 +64,7 @@ class Rules {
 bool add_single_program(const Draft& draft, const Program& program, Rules& rules) {
   if (!exec_closed(draft.policy)) return false;
   const std::string loader = loader_of(draft.facts, program);
-  if (loader.empty() && !program.chain->hops.back().elf_interpreter.empty()) return false;
+  if (loader.empty() && !program.chain.hops.back().elf_interpreter.empty()) return false;
   rules.add(program.path, kExecute | kReadFile, false);
   if (!loader.empty()) rules.add(loader, kExecute | kReadFile, false);
   return true;

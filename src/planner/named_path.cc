@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "base/text.h"
+#include "planner/base.h"
 #include "planner/path_text.h"
 
 namespace cordon::planner {
@@ -67,6 +68,14 @@ void refuse_state(Draft& draft, const Named& named, const PathFact& fact) {
   }
 }
 
+bool is_below(const std::unordered_set<std::string_view>& places, std::string_view path) {
+  if (places.empty()) return false;
+  for (std::string_view at = path;; at = parent_of(at)) {
+    if (places.contains(at)) return true;
+    if (at == "/") return false;
+  }
+}
+
 }  // namespace
 
 std::string label_of(std::string_view key, std::string_view written) {
@@ -82,7 +91,34 @@ bool is_planted(const Draft& draft, const Identity& identity, const PathFact& fa
       fact.planters, [&](std::uint32_t uid) { return uid != 0 && uid != draft.facts.uid && uid != identity.uid; });
 }
 
-const PathFact* check_named(Draft& draft, const Identity& identity, const Named& named) {
+Places::Places(const Draft& draft) : facts_(draft.facts) {
+  // Grants without a link first: a grant that a link below one of those leads to is no place of its own.
+  for (const bool with_links : {false, true}) {
+    for (const policy::PathGrant& grant : draft.policy.write) {
+      const PathFact* place = fact_of(draft.facts, grant.path);
+      if (place == nullptr || place->hops.empty() == with_links || place->real.empty()) continue;
+      if (first_hop_below(*place) == nullptr) writable_.insert(place->real);
+    }
+  }
+  granted_ = writable_;
+  for (const policy::PathGrant& grant : draft.policy.read) {
+    const PathFact* place = fact_of(draft.facts, grant.path);
+    if (place != nullptr && !place->real.empty() && first_hop_below(*place) == nullptr) granted_.insert(place->real);
+  }
+}
+
+const plan::LinkHop* Places::first_hop_below(const PathFact& fact) const {
+  const auto found =
+      std::ranges::find_if(fact.hops, [&](const plan::LinkHop& hop) { return is_below(writable_, parent_of(hop.at)); });
+  return found == fact.hops.end() ? nullptr : &*found;
+}
+
+const plan::LinkHop* Places::left_by_a_run(const PathFact& fact) const {
+  const plan::LinkHop* hop = first_hop_below(fact);
+  return hop == nullptr || is_below(granted_, fact.real) || in_base(facts_, fact.real) ? nullptr : hop;
+}
+
+const PathFact* check_named(Draft& draft, const Identity& identity, const Places& places, const Named& named) {
   const PathFact* fact = fact_of(draft.facts, named.path);
   if (refuse_managed(draft, named, fact)) return nullptr;
   if (fact == nullptr) {
@@ -98,6 +134,13 @@ const PathFact* check_named(Draft& draft, const Identity& identity, const Named&
     refuse(draft, named, Code::kPathPlanted,
            fmt::format("somebody else can choose what {} leads to: {}", base::shown(named.path), fact->planted_by),
            fmt::format("look at {} and, if it is what you mean, name that", base::shown(fact->real)));
+    return nullptr;
+  }
+  if (const plan::LinkHop* hop = places.left_by_a_run(*fact)) {
+    refuse(draft, named, Code::kPathPlanted,
+           fmt::format("an earlier run could have made the link {}, which leads to {}", base::shown(hop->at),
+                       base::shown(fact->real)),
+           fmt::format("if {0} is what you mean, name that, or add 'read: {0}'", base::shown(fact->real)));
     return nullptr;
   }
   return fact;

@@ -5,6 +5,7 @@
 
 #include <string>
 #include <string_view>
+#include <unordered_set>
 
 #include "planner/draft.h"
 #include "planner/identity.h"
@@ -21,8 +22,24 @@ struct Named {
 /// "read: ~/data" for a grant under this key.
 std::string label_of(std::string_view key, std::string_view written);
 
+/// Where the target of this policy could have made links in earlier runs: its write grants.
+class Places {
+ public:
+  explicit Places(const Draft& draft);
+
+  /// A link on the way to `fact` that stands below a write grant of this policy and leads to what neither the policy
+  /// nor the base shows anyway: the target itself could have put it there, and so choose what the next run mounts
+  /// (GHSA-8688-9x26-hhxj).
+  [[nodiscard]] const plan::LinkHop* left_by_a_run(const plan::PathFact& fact) const;
+
+ private:
+  [[nodiscard]] const plan::LinkHop* first_hop_below(const plan::PathFact& fact) const;
+  const plan::HostFacts& facts_;
+  std::unordered_set<std::string_view> writable_, granted_;
+};
+
 /// The fact of a path that is present or absent; nothing where it was refused.
-const plan::PathFact* check_named(Draft& draft, const Identity& identity, const Named& named);
+const plan::PathFact* check_named(Draft& draft, const Identity& identity, const Places& places, const Named& named);
 
 /// Others than root, the caller and who runs the target could have chosen what the path leads to.
 bool is_planted(const Draft& draft, const Identity& identity, const plan::PathFact& fact);

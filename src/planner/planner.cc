@@ -2,10 +2,10 @@
 
 #include <fmt/format.h>
 
-#include <limits>
 #include <utility>
 
 #include "base/text.h"
+#include "plan/wire.h"
 #include "planner/base.h"
 #include "planner/draft.h"
 #include "planner/environment.h"
@@ -146,6 +146,17 @@ void build(Draft& draft, const Identity& identity, const Program& program, const
   name_requested(draft);
 }
 
+/// The launcher takes so many records and no more: each step is one, and each Landlock rule.
+void check_size(Draft& draft) {
+  std::size_t records = draft.plan.steps.size();
+  for (const plan::Step& step : draft.plan.steps) {
+    if (const auto* landlock = std::get_if<plan::step::Landlock>(&step.act)) records += landlock->rules.size();
+  }
+  if (records < plan::wire::kMostRecords) return;
+  draft.refuse(Code::kTooManySteps, {}, fmt::format("the plan would have {} steps and rules", records),
+               "grant directories instead of single files");
+}
+
 }  // namespace
 
 Verdict plan(const policy::Policy& policy, const plan::HostFacts& facts) {
@@ -164,10 +175,7 @@ Verdict plan(const policy::Policy& policy, const plan::HostFacts& facts) {
   forget_missing_denials(wants);
   const Arranged arranged = arrange(wants, links, !exec_closed(policy));
   build(draft, identity, program, arranged);
-  if (draft.plan.steps.size() >= std::numeric_limits<std::uint16_t>::max()) {
-    draft.refuse(Code::kTooManySteps, {}, fmt::format("the plan has {} steps", draft.plan.steps.size()),
-                 "grant directories instead of single files");
-  }
+  check_size(draft);
   if (!draft.items.empty()) return plan::Refusal{std::move(draft.items)};
   return std::move(draft.plan);
 }

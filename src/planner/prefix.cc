@@ -6,6 +6,7 @@
 #include "planner/base.h"
 #include "planner/path_text.h"
 #include "planner/program.h"
+#include "planner/shims.h"
 
 namespace cordon::planner {
 namespace {
@@ -105,8 +106,8 @@ std::vector<std::string> program_questions(const policy::Policy& policy, const p
   const auto ask = [&](std::string path) {
     if (!path.empty() && fact_of(facts, path) == nullptr) out.push_back(std::move(path));
   };
-  const ProgramFact* chain = program_of(facts, program_key(policy));
-  if (chain == nullptr || chain->hops.empty()) return out;
+  const auto chain = program_chain(policy, facts);
+  if (!chain) return out;
   for (const plan::ProgramHop& hop : interpreters(policy, *chain)) {
     if (hop.file.state != PathState::kPresent) continue;
     ask(install_prefix(facts, hop.file.real));
@@ -125,8 +126,8 @@ std::vector<std::string> program_questions(const policy::Policy& policy, const p
 }
 
 std::string loader_of(const plan::HostFacts& facts, const Program& program) {
-  if (program.chain == nullptr) return {};
-  const PathFact* loader = present(facts, program.chain->hops.back().elf_interpreter);
+  if (program.chain.hops.empty()) return {};
+  const PathFact* loader = present(facts, program.chain.hops.back().elf_interpreter);
   return loader == nullptr ? std::string() : loader->real;
 }
 
@@ -138,14 +139,14 @@ void want_program(const Draft& draft, const Program& program, std::vector<Want>&
   wanted.add(*program.entrypoint, Why::kProgram, entry_reason, policy.entrypoint.at.span);
   const std::string reason = "interpreter";
   const base::Span& at = policy.interpreter.empty() ? policy.entrypoint.at.span : policy.interpreter.at.span;
-  for (const plan::ProgramHop& hop : interpreters(policy, *program.chain)) {
+  for (const plan::ProgramHop& hop : interpreters(policy, program.chain)) {
     wanted.add(hop.file, Why::kProgram, reason, at);
     wanted.add_if_present(install_prefix(draft.facts, hop.file.real), reason, at);
     wanted.add_if_present(std::string(store_of(hop.file.real)), reason, at);
     const std::string root = environment_root(draft.facts, hop.file.asked);
     if (!root.empty() && present(draft.facts, marker_of(root)) != nullptr) wanted.add_if_present(root, reason, at);
   }
-  const PathFact* loader = present(draft.facts, program.chain->hops.back().elf_interpreter);
+  const PathFact* loader = present(draft.facts, program.chain.hops.back().elf_interpreter);
   if (loader == nullptr) return;
   wanted.add(*loader, Why::kProgram, "loader", at);
   wanted.add_if_present(std::string(store_of(loader->real)), "loader", at);

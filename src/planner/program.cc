@@ -3,12 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <iterator>
+#include <utility>
 
 #include "base/text.h"
 #include "planner/named_path.h"
 #include "planner/path_text.h"
+#include "planner/shims.h"
 
 namespace cordon::planner {
 namespace {
@@ -28,7 +29,7 @@ const base::Span& program_span(const Draft& draft) {
 const PathFact* check_entrypoint(Draft& draft, const Identity& identity) {
   const policy::PathGrant& grant = draft.policy.entrypoint;
   const std::string label = label_of("entrypoint", grant.written);
-  const PathFact* fact = check_named(draft, identity, {label, grant.path, grant.at.span, false});
+  const PathFact* fact = check_named(draft, identity, Places(draft), {label, grant.path, grant.at.span, false});
   if (fact == nullptr) return nullptr;
   if (fact->state == PathState::kAbsent) {
     draft.refuse(Code::kEntrypointMissing, grant.at.span,
@@ -67,7 +68,8 @@ bool check_interpreter(Draft& draft, const Identity& identity, const ProgramFact
   const policy::Text& written = draft.policy.interpreter;
   const std::string label = label_of("interpreter", written.value);
   if (!draft.policy.interpreter_path.empty()) {
-    if (check_named(draft, identity, {label, draft.policy.interpreter_path, written.at.span, false}) == nullptr) {
+    if (check_named(draft, identity, Places(draft), {label, draft.policy.interpreter_path, written.at.span, false}) ==
+        nullptr) {
       return false;
     }
   } else if (!program.found) {
@@ -102,6 +104,13 @@ bool check_followed(Draft& draft, const Identity& identity, const PathFact& file
         Code::kPathPlanted, program_span(draft),
         fmt::format("somebody else can choose what {} leads to: {}", base::shown(file.asked), file.planted_by),
         fmt::format("look at {} and, if it is what you mean, name that with 'interpreter:'", base::shown(file.real)));
+    return false;
+  }
+  if (const plan::LinkHop* hop = Places(draft).left_by_a_run(file)) {
+    draft.refuse(Code::kPathPlanted, program_span(draft),
+                 fmt::format("an earlier run could have made the link {}, which leads to the interpreter {}",
+                             base::shown(hop->at), base::shown(file.real)),
+                 fmt::format("if that is what you mean, add 'read: {}'", base::shown(file.real)));
     return false;
   }
   if (!file.on_proc && managed_by_us(file.real).empty()) return true;
@@ -190,62 +199,32 @@ bool check_loader(Draft& draft, const ProgramHop& elf) {
   return false;
 }
 
-bool is_one_of(std::string_view name, std::span<const std::string_view> names) {
-  return std::ranges::find(names, name) != names.end();
-}
-
-bool is_shell(std::string_view name) {
-  constexpr std::array kShells = std::to_array<std::string_view>(
-      {"ash", "bash", "busybox", "dash", "fish", "ksh", "ksh93", "mksh", "rbash", "sh", "yash", "zsh"});
-  return is_one_of(name, kShells);
-}
-
-/// Programs whose work is to start another: launchers of commands, and the one binary behind a version manager's shims.
-bool starts_another(std::string_view name) {
-  constexpr std::array kNames = std::to_array<std::string_view>(
-      {"asdf",   "chrt",  "doas",       "env",  "flatpak", "ionice",  "mise",       "nice",
-       "nohup",  "proto", "proto-shim", "rtx",  "rustup",  "setarch", "setsid",     "snap",
-       "stdbuf", "sudo",  "taskset",    "time", "timeout", "volta",   "volta-shim", "xargs"});
-  return is_one_of(name, kNames);
-}
-
 /// exec: none lets one start through, so the program must be the one that does the work.
 bool check_single_start(Draft& draft, const ProgramFact& program) {
-  if (!exec_closed(draft.policy)) return true;
-  const auto refuse = [&](std::string message) {
-    draft.refuse(Code::kProgramNeedsExec, program_span(draft), std::move(message),
-                 "name the real interpreter with 'interpreter:', or set 'exec: all'");
-    draft.items.back().layer = std::nullopt;
-    return false;
-  };
-  // The entrypoint itself may be any script; an interpreter that is a shell script is a wrapper around the real one.
-  for (std::size_t i = has_interpreter(draft) ? 0 : 1; i + 1 < program.hops.size(); ++i) {
-    const ProgramHop& hop = program.hops[i];
-    const std::string_view next = name_of(program.hops[i + 1].file.real);
-    if (!is_shell(next) && !is_shell(name_of(program.hops[i + 1].file.asked))) continue;
-    return refuse(
-        fmt::format("the interpreter {} is a script for {}, which starts another program; exec: none allows one start",
-                    base::shown(hop.file.asked), base::shown(next)));
+  const auto place = shim_in(draft.policy, program);
+  if (!exec_closed(draft.policy) || !place) return true;
+  const ProgramHop& hop = program.hops[*place];
+  std::string what;
+  if (hop.format == ProgramFormat::kScript) {
+    what = fmt::format("the interpreter {} is a script for {}, which starts another program",
+                       base::shown(hop.file.asked), base::shown(name_of(program.hops[*place + 1].file.real)));
+  } else if (*place > 0 && name_of(hop.file.real) == "env") {
+    const ProgramHop& script = program.hops[*place - 1];
+    what = fmt::format("{} starts with {}, which cannot be followed, so env would start another program",
+                       base::shown(script.file.asked), line_of(script));
+  } else {
+    what = fmt::format("the interpreter {} is {}, which starts another program", base::shown(hop.file.asked),
+                       base::shown(name_of(hop.file.real)));
   }
-  const ProgramHop& last = program.hops.back();
-  const std::string_view name = name_of(last.file.real);
-  if (!has_interpreter(draft) && program.hops.size() == 1) return true;
-  if (!starts_another(name)) return true;
-  const bool by_line = program.hops.size() > 1 && name == "env";
-  if (by_line) {
-    const ProgramHop& script = program.hops[program.hops.size() - 2];
-    return refuse(fmt::format(
-        "{} starts with {}, which cannot be followed, so env would start another program; exec: none allows one start",
-        base::shown(script.file.asked), line_of(script)));
-  }
-  return refuse(fmt::format("the interpreter {} is {}, which starts another program; exec: none allows one start",
-                            base::shown(last.file.asked), base::shown(name)));
+  draft.refuse(Code::kProgramNeedsExec, program_span(draft), what + "; exec: none allows one start",
+               "name the real interpreter with 'interpreter:', or set 'exec: all'");
+  return false;
 }
 
 bool check_chain(Draft& draft, const Identity& identity, const ProgramFact& program) {
   for (std::size_t i = 0; i < program.hops.size(); ++i) {
     // What a line of the policy names was checked by that line.
-    const bool named = i == 0 && (!has_interpreter(draft) || !draft.policy.interpreter_path.empty());
+    const bool named = i == 0 && program.hops[0].file.asked == program_key(draft.policy);
     if (i > 0 && !check_next(draft, program.hops[i - 1], program.hops[i])) return false;
     if (!named && !check_followed(draft, identity, program.hops[i].file)) return false;
   }
@@ -279,8 +258,8 @@ Program find_program(Draft& draft, const Identity& identity) {
   out.entrypoint = check_entrypoint(draft, identity);
   if (out.entrypoint != nullptr) out.working_directory = std::string(parent_of(out.entrypoint->real));
   if (!has_interpreter(draft) && out.entrypoint == nullptr) return out;
-  const ProgramFact* program = program_of(draft.facts, program_key(draft.policy));
-  if (program == nullptr || program->hops.empty()) {
+  auto program = program_chain(draft.policy, draft.facts);
+  if (!program) {
     draft.refuse(Code::kPathCannotBeChecked, program_span(draft),
                  fmt::format("{} was not looked up on this host", base::shown(program_key(draft.policy))), "");
     return out;
@@ -288,9 +267,9 @@ Program find_program(Draft& draft, const Identity& identity) {
   if (has_interpreter(draft) && !check_interpreter(draft, identity, *program)) return out;
   if (!check_chain(draft, identity, *program) || out.entrypoint == nullptr) return out;
   out.found = true;
-  out.chain = program;
   out.path = program->hops.back().file.real;
   out.argv = final_argv(draft.policy, *program);
+  out.chain = std::move(*program);
   return out;
 }
 

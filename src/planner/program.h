@@ -22,7 +22,7 @@ struct Program {
   std::vector<std::string> argv;  ///< argv[0] as spelled: venvs and multi-call programs look at it
   std::string working_directory;
   const plan::PathFact* entrypoint = nullptr;
-  const plan::ProgramFact* chain = nullptr;
+  plan::ProgramFact chain;  ///< shims left out
 };
 
 /// Everything wrong with the entrypoint and the interpreter is refused; then found is false.

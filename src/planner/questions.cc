@@ -10,6 +10,7 @@
 #include "planner/identity.h"
 #include "planner/planner.h"
 #include "planner/program.h"
+#include "planner/shims.h"
 
 namespace cordon::planner {
 namespace {
@@ -33,6 +34,9 @@ class Asking {
   void directory(const std::string& path) {
     if (!facts_.children.contains(path)) out_.directories.push_back(path);
   }
+  void text(const std::string& path) {
+    if (path.starts_with('/') && !facts_.texts.contains(path)) out_.texts.push_back(path);
+  }
   void account(std::uint32_t uid) {
     if (account_of(facts_, uid) == nullptr) out_.accounts.push_back(uid);
   }
@@ -43,7 +47,8 @@ class Asking {
   }
 
   plan::Questions take() {
-    for (auto* list : {&out_.paths, &out_.pin_first, &out_.programs, &out_.directories, &out_.environment}) once(*list);
+    for (auto* list : {&out_.paths, &out_.pin_first, &out_.programs, &out_.directories, &out_.environment, &out_.texts})
+      once(*list);
     once(out_.accounts);
     return std::move(out_);
   }
@@ -82,6 +87,11 @@ plan::Questions next_questions(const policy::Policy& policy, const plan::HostFac
   for (const plan::Account& account : facts.accounts) asking.path(account.home);
   asking.path(entrypoint_directory(policy, facts));
   for (const std::uint32_t uid : identity_questions(policy, facts)) asking.account(uid);
+  const ShimQuestions shims = shim_questions(policy, facts);
+  for (const std::string& path : shims.paths) asking.path(path);
+  for (const std::string& path : shims.directories) asking.directory(path);
+  for (const std::string& path : shims.texts) asking.text(path);
+  for (const std::string& path : shims.programs) asking.program(path);
   for (const std::string& path : program_questions(policy, facts)) asking.path(path);
   for (const std::string& path : grant_listings(policy, facts)) asking.directory(path);
   plan::Questions questions = asking.take();
@@ -91,7 +101,7 @@ plan::Questions next_questions(const policy::Policy& policy, const plan::HostFac
 
 bool empty(const plan::Questions& questions) {
   return questions.paths.empty() && questions.programs.empty() && questions.directories.empty() &&
-         questions.environment.empty() && questions.accounts.empty();
+         questions.environment.empty() && questions.accounts.empty() && questions.texts.empty();
 }
 
 }  // namespace cordon::planner
