@@ -12,7 +12,7 @@ report::Refused unknown_command(std::string_view word) {
   std::string mend = "cordon help lists the commands";
   if (const auto near = base::did_you_mean(word, names)) mend = fmt::format("did you mean: cordon {}", *near);
   return report::refused_usage("unknown-command", fmt::format("there is no command {}", base::quote(word)),
-                               std::move(mend), usage_line_of_all(78));
+                               std::move(mend), usage_line_of_all());
 }
 
 int refuse(Context& context, const CommandRow* command, bool json, const report::Refused& refused,
@@ -40,7 +40,7 @@ int dispatch(const Invocation& invocation, Output& output) {
   Context context{invocation, output};
   const std::vector<std::string>& words = invocation.arguments;
   if (words.empty()) {
-    output.say(usage_line_of_all(invocation.err.style.width) + "cordon help says what each does\n");
+    output.say(usage_line_of_all() + "cordon help says what each does\n");
     return kRefused;
   }
   if (words.front() == "--help" || words.front() == "-h") return help_for(context, nullptr);

@@ -159,11 +159,11 @@ std::string usage_line(const CommandRow& command, std::size_t width) {
   return base::wrap(words, width, 8) + "\n";
 }
 
-std::string usage_line_of_all(std::size_t width) {
+std::string usage_line_of_all() {
   std::string words = "usage: cordon ";
   for (const CommandRow& command : commands())
     words += fmt::format("{}{}", &command == commands().data() ? "" : "|", command.name);
-  return base::wrap(words + " …", width, 8) + "\n";
+  return words + " …\n";
 }
 
 }  // namespace cordon::cli

@@ -35,6 +35,6 @@ bool wants_json(const std::vector<std::string>& words);
 
 /// "usage: cordon run [--strict] … MANIFEST"
 std::string usage_line(const CommandRow& command, std::size_t width);
-std::string usage_line_of_all(std::size_t width);
+std::string usage_line_of_all();
 
 }  // namespace cordon::cli

@@ -39,6 +39,12 @@ TEST(Parse, AValueStandsBehindTheFlagOrBehindAnEqualsSign) {
   EXPECT_THAT(arguments.values("--env"), ElementsAre("A=1", "B=2 3", "C="));
 }
 
+TEST(Parse, AFlagsValueIsOneWordAndTheNextIsTheManifest) {
+  const Arguments arguments = parsed("run", {"--env", "A=1", "--report", "r.json", "m.yaml"});
+  EXPECT_EQ(arguments.operand(), "m.yaml");
+  EXPECT_EQ(arguments.value("--report"), "r.json");
+}
+
 TEST(Parse, WordsBehindTheDashesAreNoFlags) {
   const Arguments arguments = parsed("run", {"--json", "--", "npm", "install", "--strict"});
   EXPECT_TRUE(arguments.dashes);

@@ -54,8 +54,8 @@ std::string drift_words(const approval::ApproveReview& review) {
   for (const approval::PinChange& change : review.pin_changes) words.push_back(approval::to_sentence(change));
   if (review.has_previous)
     for (const manifest::Change& change : review.changes) words.push_back(change.sentence);
-  if (words.empty()) return "it was changed since it was approved";
-  return "since it was approved " + base::join(words, "; ");
+  if (words.empty()) return "the approval is of another text than this";
+  return "the approval no longer holds; what changed: " + base::join(words, "; ");
 }
 
 void probe_unknown(Host& host) {
@@ -170,7 +170,7 @@ base::Result<void, Stop> require_stamp(const Invocation& invocation, const plan:
     item.message = "nobody has approved this manifest";
   } else {
     item.code = "approval-stale";
-    item.message = "the approval no longer holds: " + drift_words(review(invocation, facts, opened));
+    item.message = drift_words(review(invocation, facts, opened));
   }
   item.mend = fmt::format("read it and stamp it: cordon approve {}", name);
   report::Refused refused;
