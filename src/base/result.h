@@ -6,9 +6,9 @@
 #include <expected>
 #include <utility>
 
-namespace cordon::base {
+#include "base/error.h"
 
-struct Error;
+namespace cordon::base {
 
 template <class T, class E = Error>
 class [[nodiscard]] Result : public std::expected<T, E> {
