@@ -54,9 +54,9 @@ class Pins {
   [[nodiscard]] std::size_t count() const;
   /// False where RLIMIT_NOFILE was too short to hold every object: then Questions::pin_first were served first.
   [[nodiscard]] bool complete() const;
-  /// The soft RLIMIT_NOFILE from before it was raised to the hard one; nothing if it was not raised. The target must
-  /// get this one back.
-  [[nodiscard]] std::optional<std::uint64_t> soft_limit_before() const;
+  /// RLIMIT_NOFILE from before the soft one was raised to the hard one; nothing if it was not raised. The target must
+  /// get this one back (HostFacts::descriptor_limit).
+  [[nodiscard]] std::optional<plan::DescriptorLimit> limit_before() const;
   /// Closes them all: once the launcher has mounted what was planned. Later questions start afresh.
   void release();
 

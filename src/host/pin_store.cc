@@ -27,10 +27,10 @@ void PinStore::raise_soft_limit() {
   raised_ = true;
   auto limit = kernel::getrlimit(RLIMIT_NOFILE);
   if (!limit || limit->rlim_cur >= limit->rlim_max) return;
-  const std::uint64_t before = limit->rlim_cur;
+  const plan::DescriptorLimit before{.soft = limit->rlim_cur, .hard = limit->rlim_max};
   limit->rlim_cur = limit->rlim_max;
   if (!kernel::setrlimit(RLIMIT_NOFILE, *limit)) return;
-  soft_limit_before_ = before;
+  limit_before_ = before;
   room_ = std::min(most_, room_below(limit->rlim_cur));
 }
 
@@ -80,9 +80,9 @@ bool PinStore::complete() const {
   return complete_;
 }
 
-std::optional<std::uint64_t> PinStore::soft_limit_before() const {
+std::optional<plan::DescriptorLimit> PinStore::limit_before() const {
   const std::lock_guard lock(mutex_);
-  return soft_limit_before_;
+  return limit_before_;
 }
 
 void PinStore::release() {
@@ -113,9 +113,9 @@ bool Pins::complete() const {
   return std::ranges::all_of(stores_, [](const auto& store) { return store->complete(); });
 }
 
-std::optional<std::uint64_t> Pins::soft_limit_before() const {
+std::optional<plan::DescriptorLimit> Pins::limit_before() const {
   for (const auto& store : stores_) {
-    if (store->soft_limit_before()) return store->soft_limit_before();
+    if (store->limit_before()) return store->limit_before();
   }
   return std::nullopt;
 }

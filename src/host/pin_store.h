@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "base/fd.h"
+#include "plan/host_facts.h"
 
 namespace cordon::host {
 
@@ -34,7 +35,7 @@ class PinStore {
   [[nodiscard]] base::FdView at(std::size_t slot) const;
   [[nodiscard]] std::size_t count() const;
   [[nodiscard]] bool complete() const;
-  [[nodiscard]] std::optional<std::uint64_t> soft_limit_before() const;
+  [[nodiscard]] std::optional<plan::DescriptorLimit> limit_before() const;
   /// Closes everything; slots that were handed out are void, and nothing is kept any more.
   void release();
   [[nodiscard]] bool released() const;
@@ -56,7 +57,7 @@ class PinStore {
   bool complete_ = true;
   bool raised_ = false;
   bool released_ = false;
-  std::optional<std::uint64_t> soft_limit_before_;
+  std::optional<plan::DescriptorLimit> limit_before_;
 };
 
 }  // namespace cordon::host

@@ -176,6 +176,7 @@ base::Result<void> Session::answer(const plan::Questions& questions, plan::HostF
   std::vector<Answer> answers = impl_->files(facts).ask(open);
   impl_->pins.stores_ = impl_->inquiry->stores();
   for (Answer& answer : answers) CORDON_OK(add(answer, facts));
+  facts.descriptor_limit = impl_->pins.limit_before();
   return {};
 }
 

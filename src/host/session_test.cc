@@ -229,10 +229,12 @@ TEST(Session, RaisesTheSoftLimitOnceAndSaysFromWhat) {
     Session session(caller(), {});
     plan::HostFacts facts;
     ASSERT_TRUE(session.answer(paths({all[0]}), facts));
-    EXPECT_EQ(session.pins().soft_limit_before(), std::nullopt) << "not before it is needed";
+    EXPECT_EQ(session.pins().limit_before(), std::nullopt) << "not before it is needed";
     ASSERT_TRUE(session.answer(paths(all), facts));
     EXPECT_TRUE(session.pins().complete());
-    EXPECT_EQ(session.pins().soft_limit_before(), 128U);
+    ASSERT_TRUE(session.pins().limit_before());
+    EXPECT_EQ(session.pins().limit_before()->soft, 128U);
+    EXPECT_EQ(facts.descriptor_limit, session.pins().limit_before()) << "the target gets back what the caller had";
     rlimit now{};
     ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &now), 0);
     EXPECT_EQ(now.rlim_cur, 1024U);

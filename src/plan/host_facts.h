@@ -151,6 +151,12 @@ struct IdSpan {
   friend bool operator==(const IdSpan&, const IdSpan&) = default;
 };
 
+/// RLIMIT_NOFILE as the caller had it.
+struct DescriptorLimit {
+  std::uint64_t soft = 0, hard = 0;
+  friend bool operator==(const DescriptorLimit&, const DescriptorLimit&) = default;
+};
+
 struct HostFacts {
   std::string kernel_release;  ///< "6.18.44"
   std::string machine;         ///< "x86_64", "aarch64"
@@ -164,6 +170,8 @@ struct HostFacts {
   /// Ids that exist where the caller stands (the first and third number of each line of /proc/self/uid_map): a map of
   /// a new namespace may name no others. Empty: all of them. Only a caller that is root needs more than itself.
   std::vector<IdSpan> uid_spans, gid_spans;
+  /// What the target gets, where holding many descriptors raised Cordon's own soft limit; nothing where it did not.
+  std::optional<DescriptorLimit> descriptor_limit;
   std::optional<std::uint32_t> sudo_uid;
   std::string home;  ///< $HOME if absolute, else the passwd home
   std::string working_directory;

@@ -78,5 +78,14 @@ TEST(Identity, AWriteGrantThatTheTargetCannotUseIsSaid) {
   EXPECT_THAT(note_codes(plan), Contains("write-may-fail"));
 }
 
+TEST(Identity, TheTargetMayHoldAsManyDescriptorsAsTheCaller) {
+  FakeHost host = with_script("#!/bin/sh");
+  const policy::Policy policy = PolicyMaker("/home/me/p/run").policy;
+  const step::ResourceLimit callers{.resource = RLIMIT_NOFILE, .soft = 1024, .hard = 4096};
+  EXPECT_THAT(steps_of<step::ResourceLimit>(must_plan(host.plan(policy))), ::testing::Not(Contains(callers)));
+  host.facts.descriptor_limit = plan::DescriptorLimit{.soft = 1024, .hard = 4096};
+  EXPECT_THAT(steps_of<step::ResourceLimit>(must_plan(host.plan(policy))), Contains(callers));
+}
+
 }  // namespace
 }  // namespace cordon::planner

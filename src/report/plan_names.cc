@@ -68,7 +68,9 @@ std::vector<std::string_view> filter_flags(std::uint32_t flags) {
 }
 
 std::string resource_name(std::uint32_t resource) {
-  return resource == RLIMIT_CORE ? "core" : fmt::format("resource {}", resource);
+  if (resource == RLIMIT_CORE) return "core";
+  if (resource == RLIMIT_NOFILE) return "nofile";
+  return fmt::format("resource {}", resource);
 }
 
 std::string size_text(std::uint64_t bytes) {
