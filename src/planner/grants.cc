@@ -6,6 +6,7 @@
 #include <unordered_map>
 #include <utility>
 
+#include "base/abs_path.h"
 #include "base/text.h"
 #include "planner/base.h"
 #include "planner/named_path.h"
@@ -177,10 +178,25 @@ bool Grants::check_write_access(const PathGrant& grant, const std::string& label
   return true;
 }
 
+/// What is missing is what the last link itself names: a directory is made where a line names it, not where a link
+/// does.
+bool dangles(const PathFact& fact) {
+  if (fact.state != PathState::kAbsent || fact.hops.empty()) return false;
+  const plan::LinkHop& last = fact.hops.back();
+  const auto place = base::AbsPath::parse(parent_of(last.at));
+  const auto named = place ? place->join(last.target) : std::nullopt;
+  return !named || within(named->str(), fact.first_absent);
+}
+
 void Grants::write(const PathGrant& grant) {
   std::string label;
   const PathFact* fact = check("write", grant, label);
   if (fact == nullptr || !check_write_place(grant, label, *fact)) return;
+  if (dangles(*fact)) {
+    return refuse(grant, Code::kWriteNotFileOrDirectory, label,
+                  fmt::format("it is a link to {}, which does not exist", base::shown(fact->real)),
+                  fmt::format("make that directory, or name it: {}", base::shown(fact->real)));
+  }
   if (fact->state == PathState::kPresent && !is_directory(*fact) && !is_regular(*fact)) {
     return refuse(grant, Code::kWriteNotFileOrDirectory, label,
                   fmt::format("{} is neither a directory nor a regular file", base::shown(fact->real)),
@@ -197,6 +213,11 @@ void Grants::deny(const PathGrant& grant) {
   std::string label;
   const PathFact* fact = check("deny", grant, label);
   if (fact == nullptr) return;
+  if (fact->state == PathState::kAbsent && grant.path.find_first_of("*?[") != std::string::npos) {
+    // Taken as it stands it hides nothing, and somebody believes that it does.
+    return refuse(grant, Code::kPathCannotBeChecked, label, "patterns are not expanded, and no file has this name",
+                  "name the directory that holds the files");
+  }
   if (fact->real == "/" || covers_home(fact->real)) {
     return refuse(grant, Code::kDenyTooBroad, label,
                   fmt::format("{} is the root directory, your home, or holds it", base::shown(fact->real)),
