@@ -61,7 +61,9 @@ TEST(Docs, EverySuiteOfPromisesStandsInTheThreatModel) {
   for (const auto& entry : fs::directory_iterator(kRoot / "tests/promises")) {
     for (const auto& name : matches(slurp(entry.path()), suite)) {
       ++suites;
-      if (!elsewhere.contains(name)) EXPECT_THAT(page, HasSubstr("`" + name + "."));
+      if (!elsewhere.contains(name)) {
+        EXPECT_THAT(page, HasSubstr("`" + name + "."));
+      }
     }
   }
   EXPECT_GE(suites, 10);
@@ -97,7 +99,9 @@ TEST(Docs, EveryDecisionIsListed) {
   const std::string index = slurp(kRoot / "docs/adr/README.md");
   for (const auto& entry : fs::directory_iterator(kRoot / "docs/adr")) {
     const std::string name = entry.path().filename().string();
-    if (name != "README.md") EXPECT_THAT(index, HasSubstr("(" + name + ")"));
+    if (name != "README.md") {
+      EXPECT_THAT(index, HasSubstr("(" + name + ")"));
+    }
   }
 }
 
