@@ -8,6 +8,7 @@
 #include "cli/commands.h"
 #include "cli/launcher.h"
 #include "cli/replan.h"
+#include "cli/report_file.h"
 #include "cli/state.h"
 #include "cli/verdict.h"
 #include "enforce/supervise/supervise.h"
@@ -29,6 +30,7 @@ class Job {
 
  private:
   base::Result<void, Stop> check_flags() const;
+  base::Result<void, Stop> find_report_file();
   base::Result<plan::Plan, Stop> prepare();
   base::Result<plan::Plan, Stop> planned();
   base::Result<plan::Outcome, Stop> start_and_wait(const plan::Plan& plan);
@@ -45,6 +47,7 @@ class Job {
   bool json_;
   std::optional<Host> host_;
   std::optional<Opened> opened_;
+  std::optional<ReportFile> report_file_;
   std::vector<plan::Note> location_notes_;
   std::string run_id_ = new_run_id();
   std::string started_at_ = now_rfc3339();
@@ -96,8 +99,17 @@ base::Result<plan::Plan, Stop> Job::planned() {
   return std::get<plan::Plan>(std::move(*decided));
 }
 
+base::Result<void, Stop> Job::find_report_file() {
+  if (!arguments_.has("--report")) return {};
+  auto file = ReportFile::at(arguments_.value("--report"));
+  if (!file) return base::fail(stop(report::refused(file.error(), "report-not-written", "")));
+  report_file_ = std::move(*file);
+  return {};
+}
+
 base::Result<plan::Plan, Stop> Job::prepare() {
   CORDON_OK(check_flags());
+  CORDON_OK(find_report_file());
   CORDON_TRY(const policy::Posture posture, posture_of(arguments_));
   const Invocation& invocation = context_.invocation;
   CORDON_TRY(host_, open_host(invocation));
@@ -177,12 +189,9 @@ void Job::record(const std::string& document) {
 }
 
 base::Result<void, Stop> Job::write_report(const std::string& document) {
-  const std::string path = arguments_.value("--report");
-  if (path.empty()) return {};
-  auto file = kernel::openat(kernel::kHere, path.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0666);
-  if (!file) return base::fail(stop(report::refused(kernel::error_at(file.error(), path), "report-not-written", "")));
-  if (auto written = kernel::write_all(*file, std::as_bytes(std::span(document))); !written)
-    return base::fail(stop(report::refused(kernel::error_at(written.error(), path), "report-not-written", "")));
+  if (!report_file_) return {};
+  auto written = report_file_->write(document);
+  if (!written) return base::fail(stop(report::refused(written.error(), "report-not-written", "")));
   return {};
 }
 

@@ -1,4 +1,4 @@
-// NewFile: a file being written beside the one that it will replace. Private to this room.
+// NewFile: a file being written beside the one that it will replace.
 //
 // Born under a random name with O_EXCL | O_NOFOLLOW (nothing that somebody planted is opened or truncated), mode 0600,
 // and unlinked again by the destructor unless it was put in place. All names are relative to one held directory.
