@@ -31,7 +31,7 @@ void add_rows(Rows& rows, std::string_view heading, const std::vector<std::strin
 std::string grant_words(const GrantView& grant) {
   std::string out = base::shown(grant.written);
   if (!grant.on_host.empty() && grant.on_host != grant.written) out += "  →  " + base::shown(grant.on_host);
-  if (grant.missing) out += grant.key == "write" ? "  (will be made)" : "  (does not exist here)";
+  if (grant.missing) out += grant.key == "write" ? "  (will be made)" : "  (absent)";
   if (!grant.refused.empty()) out += "  REFUSED";
   return out;
 }
@@ -93,7 +93,12 @@ std::string refused_text(const ManifestView& view, std::string_view source, cons
 
 std::string notes_text(const ManifestView& view, const Style& style) {
   std::string out;
-  for (const plan::Note& note : view.notes) out += laid_out({"", "note:", Paint::kYellow, note.text, 2}, style);
+  // What a reader was told of a line already is not told twice.
+  const auto told = [&](const plan::Note& note) {
+    return note.at.line != 0 && std::ranges::find(view.callouts, note.at, &plan::Note::at) != view.callouts.end();
+  };
+  for (const plan::Note& note : view.notes)
+    if (!told(note)) out += laid_out({"", "note:", Paint::kYellow, note.text, 2}, style);
   return out.empty() ? out : "\n" + out;
 }
 

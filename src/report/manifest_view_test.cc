@@ -42,7 +42,7 @@ TEST(ManifestView, SaysThePermissionsInPeoplesWords) {
             "  runs         python3 ./fetch.py --all \"two words\"\n"
             "  started as   /usr/bin/python3.11\n"
             "  may read     ./in  →  /srv/p/in\n"
-            "               ./gone  →  /srv/p/gone  (does not exist here)\n"
+            "               ./gone  →  /srv/p/gone  (absent)\n"
             "  may write    ./out  →  /srv/p/out  (will be made)\n"
             "  may reach    nothing\n"
             "  may start    no other program\n"
@@ -78,6 +78,16 @@ TEST(ManifestView, CalloutsNameTheirLine) {
       {"exec-all", "it may start any program that it can see", {.file = "m.yaml", .line = 9, .column = 1}}};
   EXPECT_EQ(callouts_text(view, Style{}),
             "\nworth a second look:\n  - line 9: it may start any program that it can see\n");
+}
+
+TEST(ManifestView, ANoteAboutALineThatACalloutNamesIsNotToldTwice) {
+  ManifestView view = fetch();
+  const base::Span line{.file = "m.yaml", .line = 2, .column = 8};
+  view.callouts = {{"env-not-set", "env: TOKEN is not set here", line}};
+  view.notes = {{"env-not-set", "TOKEN told twice", line}, {"other", "told once", {}}};
+  const std::string said = validate_text(view, "", Style{});
+  EXPECT_THAT(said, testing::Not(testing::HasSubstr("told twice")));
+  EXPECT_THAT(said, testing::HasSubstr("note: told once\n"));
 }
 
 TEST(ManifestView, RelocatableIsSaidOnlyWhereItWasAsked) {
