@@ -212,5 +212,40 @@ TEST(Grants, ALinkThatAnEarlierRunCouldHaveLeftLeadsNowhere) {
   must_plan(host.plan(PolicyMaker("/home/me/p/run").write("/home/me/p/out").read("/home/me/p/out/near").policy));
 }
 
+TEST(Sockets, ABroadGrantHidesTheOnesThatNoLineNames) {
+  FakeHost host = with_script("#!/bin/sh");
+  host.special("/run/docker.sock", Node::Kind::kSocket);
+  host.special("/run/user/1000/bus", Node::Kind::kSocket, 1000);
+  host.file("/run/snapd.socket", "no socket");
+  const plan::Plan hidden = must_plan(host.plan(PolicyMaker("/home/me/p/run").read("/run").policy));
+  EXPECT_TRUE(has_mask(hidden, "/run/docker.sock"));
+  EXPECT_TRUE(has_mask(hidden, "/run/user/1000/bus"));
+  EXPECT_FALSE(has_mask(hidden, "/run/snapd.socket"));
+  EXPECT_THAT(note_codes(hidden), Contains("socket-hidden"));
+  const plan::Plan named =
+      must_plan(host.plan(PolicyMaker("/home/me/p/run").read("/run").read("/run/docker.sock").policy));
+  EXPECT_FALSE(has_mask(named, "/run/docker.sock"));
+  EXPECT_TRUE(has_mask(named, "/run/user/1000/bus"));
+}
+
+TEST(Sockets, ANarrowGrantAsksForNone) {
+  FakeHost host = with_script("#!/bin/sh");
+  host.special("/run/docker.sock", Node::Kind::kSocket);
+  const plan::Plan plan = must_plan(host.plan(PolicyMaker("/home/me/p/run").read("/srv").policy));
+  EXPECT_FALSE(has_mask(plan, "/run/docker.sock"));
+  EXPECT_FALSE(host.facts.paths.contains("/run/docker.sock"));
+}
+
+TEST(Sockets, BelowAWriteGrantTheChainIsPinnedToo) {
+  FakeHost host = with_script("#!/bin/sh");
+  host.special("/home/me/.gnupg/S.gpg-agent", Node::Kind::kSocket, 1000);
+  host.special("/home/me/.docker/run/docker.sock", Node::Kind::kSocket, 1000);
+  const plan::Plan plan =
+      must_plan(host.plan(PolicyMaker("/home/me/p/run").read("/home/me").write("/home/me/.docker").policy));
+  EXPECT_TRUE(has_mask(plan, "/home/me/.gnupg/S.gpg-agent"));
+  EXPECT_TRUE(has_mask(plan, "/home/me/.docker/run/docker.sock"));
+  EXPECT_TRUE(has_pin(plan, "/home/me/.docker/run"));
+}
+
 }  // namespace
 }  // namespace cordon::planner

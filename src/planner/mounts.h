@@ -26,6 +26,7 @@ enum class Why : std::uint8_t {
   kWrite,
   kRead,    ///< read-only, even below a write grant
   kPrefix,  ///< what an interpreter needs beside itself: below a write grant only where that may not execute
+  kSocket,  ///< hidden where a broader grant would show it
   kGuard,   ///< read-only where a write grant would cover it, nothing elsewhere
   kBase,    ///< given way to by every other want
 };

@@ -17,6 +17,7 @@
 #include "planner/mounts.h"
 #include "planner/privileges.h"
 #include "planner/program.h"
+#include "planner/sockets.h"
 #include "planner/unsupported.h"
 
 namespace cordon::planner {
@@ -98,8 +99,9 @@ void mount_own(Draft& draft) {
              limited ? limits.tmp_at.span : base::Span{});
 }
 
-void make_links(Draft& draft, const Arranged& arranged) {
+void make_links(Draft& draft, const Arranged& arranged, bool base) {
   for (const Link& link : arranged.links) {
+    if ((link.reason == "base") != base) continue;
     draft.step(plan::step::MakeSymlink{.target = link.at, .text = link.text}, Layer::kFilesystem, link.reason,
                link.span);
   }
@@ -125,10 +127,11 @@ void build(Draft& draft, const Identity& identity, const Program& program, const
   enter_namespaces(draft, identity);
   draft.step(plan::step::BuildRoot{.size_bytes = kRootBytes}, Layer::kFilesystem, "base");
   mount_all(draft, identity, arranged, true);
+  make_links(draft, arranged, true);
   make_base_files(draft, arranged, identity, environment.home);
   mount_own(draft);
   mount_all(draft, identity, arranged, false);
-  make_links(draft, arranged);
+  make_links(draft, arranged, false);
   draft.step(plan::step::EnterRoot{}, Layer::kFilesystem, "base");
   if (!lacks(draft.facts, plan::Feature::kNetNamespace)) {
     draft.step(plan::step::Loopback{}, Layer::kNetwork, "the target's own servers");
@@ -168,6 +171,7 @@ Verdict plan(const policy::Policy& policy, const plan::HostFacts& facts) {
   want_base(facts, wants, links);
   want_grants(draft, identity, wants, links);
   want_program(draft, program, wants, links);
+  hide_sockets(draft, wants);
   check_denials(draft, program, wants);
   refuse_unsupported(draft);
   check_host(draft);

@@ -11,6 +11,7 @@
 #include "planner/planner.h"
 #include "planner/program.h"
 #include "planner/shims.h"
+#include "planner/sockets.h"
 
 namespace cordon::planner {
 namespace {
@@ -93,6 +94,7 @@ plan::Questions next_questions(const policy::Policy& policy, const plan::HostFac
   for (const std::string& path : shims.texts) asking.text(path);
   for (const std::string& path : shims.programs) asking.program(path);
   for (const std::string& path : program_questions(policy, facts)) asking.path(path);
+  for (const std::string& path : socket_questions(policy, facts)) asking.path(path);
   for (const std::string& path : grant_listings(policy, facts)) asking.directory(path);
   plan::Questions questions = asking.take();
   questions.working_directory = facts.working_directory;

@@ -48,8 +48,16 @@ std::string bind_text(const step::Bind& bind) {
 std::string landlock_text(const step::Landlock& landlock) {
   std::string out = fmt::format("ABI {}  {} rules", landlock.abi, landlock.rules.size());
   if (landlock.scoped != 0) out += "  scopes " + joined(landlock_scopes(landlock.scoped), " ");
-  for (const step::LandlockRule& rule : landlock.rules) {
-    out += fmt::format("\n{:26}{}  {}", "", base::shown(rule.target), joined(landlock_rights(rule.access), " "));
+  return out;
+}
+
+/// What does not fit on a step's own line stands below it.
+std::string below(const step::Any& act) {
+  std::string out;
+  const auto* landlock = std::get_if<step::Landlock>(&act);
+  if (landlock == nullptr) return out;
+  for (const step::LandlockRule& rule : landlock->rules) {
+    out += fmt::format("{:26}{}  {}\n", "", base::shown(rule.target), joined(landlock_rights(rule.access), " "));
   }
   return out;
 }
@@ -142,6 +150,7 @@ std::string plan_text(const plan::Plan& plan) {
     }
     out += fmt::format("{:6}  {:16}  {}  ({}{})\n", i + 1, plan::step_name(step.act), what(step.act), step.reason,
                        place(step.at));
+    out += below(step.act);
   }
   if (!plan.degradations.empty()) out += "\nNot held\n";
   for (const plan::Degradation& degradation : plan.degradations) {
