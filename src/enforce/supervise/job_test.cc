@@ -231,8 +231,12 @@ TEST_F(InnerShell, HasJobControlOfItsOwn) {
     shell.forget();
     shell.type(kCtrlC);
     shell.expect("ok> ");
-    shell.type("exit 5\n");
-    const auto end = shell.next();
+    // A shell that is still busy with the key throws away what was typed meanwhile: a person would type it again.
+    Shell::Event end;
+    for (int attempt = 0; attempt < 5 && end.what == What::kNone; ++attempt) {
+      shell.type("exit 5\n");
+      end = shell.next(3'000);
+    }
     EXPECT_EQ(end.what, What::kEnded);
     EXPECT_EQ(end.code, 5);
     EXPECT_TRUE(end.has_terminal) << "the inner shell had taken it";
