@@ -176,7 +176,7 @@ TEST_P(Stamp, IsWholeOrAbsentWhereverItIsKilled) {
 TEST_P(Stamp, FallsBackToARenameWhereTheFileSystemCannotExchange) {
   as(me(), [&] {
     // renameat2 with flags answers EINVAL, as on some file systems.
-    constexpr auto at_argument = [](unsigned index) {
+    const auto at_argument = [](unsigned index) {
       return static_cast<unsigned>(offsetof(seccomp_data, args)) + 8 * index;
     };
     std::array<sock_filter, 6> program = {{
