@@ -1,0 +1,61 @@
+// Rules: the corpus on this machine, for this caller. Absolute paths, sorted, each with where it comes from.
+//
+// Pure and lexical: no disk. Which rules a grant reaches, and what stands at their paths, is the planner's matter; so
+// is git's own directory, whose rules depend on what is found there. A variable whose value cannot be shielded is named
+// in `unshieldable`, and never silently dropped.
+#pragma once
+
+#include <map>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "policy/shield/corpus.h"
+
+namespace cordon::policy::shield {
+
+struct Rule {
+  std::string path;  ///< absolute, lexically normal
+  Deny deny = Deny::kAll;
+  Kind kind = Kind::kDirectory;
+  Holds holds = Holds::kNothing;
+  WriteOptIn write_opt_in = WriteOptIn::kNever;
+  AliasAnchor alias_anchor = AliasAnchor::kNo;
+  std::string_view what;
+  std::string source;  ///< the variable that moved it; "" for a default
+  std::string anchor;  ///< the home it belongs to; "" for a runtime directory or a moved one
+  friend bool operator==(const Rule&, const Rule&) = default;
+};
+
+struct Unshieldable {
+  std::string variable;
+  std::string value;
+  std::string why;  ///< "it is not absolute", "it is your home or holds it"
+  friend bool operator==(const Unshieldable&, const Unshieldable&) = default;
+};
+
+struct Situation {
+  std::vector<std::string> anchors;                ///< homes: absolute, normal, none of them "/"
+  std::map<std::string, std::string> environment;  ///< the caller's, of relocation_variables() those that are set
+};
+
+struct Rules {
+  std::vector<Rule> list;  ///< sorted by path, one for each path: the stronger one stays
+  std::vector<Unshieldable> unshieldable;
+  std::vector<std::string> alias_paths;  ///< absolute
+
+  /// The rule that is `path` or holds it, the outermost first hidden one; nullptr where none does.
+  [[nodiscard]] const Rule* covering(std::string_view path) const;
+  /// The rule with exactly this path; nullptr where there is none.
+  [[nodiscard]] const Rule* exactly(std::string_view path) const;
+  /// Those at or below `directory`: a range of `list`.
+  [[nodiscard]] std::span<const Rule> below(std::string_view directory) const;
+};
+
+Rules rules_for(const Situation& situation);
+
+/// The rules of one checkout, at `root`; without git's.
+std::vector<Rule> workspace_rules_at(std::string_view root);
+
+}  // namespace cordon::policy::shield
