@@ -51,7 +51,8 @@ enum class Moves : std::uint8_t {
   kBase,  ///< XDG: every home rule below `from` also stands below the value
   kDirectory,
   kFile,
-  kFileList,  ///< colon-separated files
+  kFileList,       ///< colon-separated files
+  kDirectoryList,  ///< colon-separated directories
 };
 
 /// One variable and one thing that it moves; a variable that moves several has several entries.
@@ -65,16 +66,19 @@ struct Relocation {
   Holds holds = Holds::kNothing;
   std::string_view what;
   AliasAnchor alias_anchor = AliasAnchor::kNo;
+  WriteOptIn write_opt_in = WriteOptIn::kNever;
+  std::string_view none;  ///< a value that the tool takes for "nowhere": "off"; "" where it has no such word
 };
 
-std::span<const HomeRule> home_rules();
+std::span<const HomeRule> home_rules();  ///< sorted as path_order.h says, like every table of paths here
 std::span<const HomeRule> alias_paths();  ///< wallet keys and their kind: for the alias scan only, no rules
 std::span<const WorkspaceRule> workspace_rules();
 std::span<const Relocation> relocations();
 std::span<const std::string_view> relocation_variables();  ///< each once, sorted: what the planner asks the caller for
 std::span<const std::string_view> runtime_directories();   ///< absolute; "/run", "/var/run"; XDG_RUNTIME_DIR is moved
 
-/// Names at a write grant's root that a tool executes without being asked: for the report before and after.
+/// Names at a write grant's root that a tool executes without being asked: for the report before and after. One that
+/// ends in '/' stands for the files in that directory, one level.
 std::span<const std::string_view> auto_executed();
 
 }  // namespace cordon::policy::shield

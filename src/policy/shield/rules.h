@@ -41,11 +41,14 @@ struct Situation {
 };
 
 struct Rules {
-  std::vector<Rule> list;  ///< sorted by path, one for each path: the stronger one stays
+  /// One for each path (the stronger one stays), nothing below a hidden one. Sorted as path_order.h says: a directory
+  /// stands right before what lies below it.
+  std::vector<Rule> list;
   std::vector<Unshieldable> unshieldable;
   std::vector<std::string> alias_paths;  ///< absolute
 
-  /// The rule that is `path` or holds it, the outermost first hidden one; nullptr where none does.
+  /// Of the rules at `path` and above it: the hidden one (there is at most one), else the outermost read-only one;
+  /// nullptr where there is none.
   [[nodiscard]] const Rule* covering(std::string_view path) const;
   /// The rule with exactly this path; nullptr where there is none.
   [[nodiscard]] const Rule* exactly(std::string_view path) const;
