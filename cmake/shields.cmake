@@ -19,3 +19,11 @@ set(shields_tables "${CORDON_GENERATED}/shield_tables.cc")
 add_custom_command(OUTPUT "${shields_tables}" COMMAND cordon-shields "${shields_tables}" ${shields_corpus}
   DEPENDS cordon-shields ${shields_corpus} COMMENT "Reading the corpus of shields" VERBATIM)
 target_sources(cordon_policy_shield PRIVATE "${shields_tables}")
+
+if(BUILD_TESTING)
+  file(GLOB shields_tests CONFIGURE_DEPENDS "${shields_tool}/*_test.cc")
+  add_executable(shields_test ${shields_tests})
+  target_link_libraries(shields_test PRIVATE cordon_options cordon_shields GTest::gmock GTest::gtest_main)
+  target_compile_definitions(shields_test PRIVATE "CORDON_SOURCE_DIR=\"${CMAKE_SOURCE_DIR}\"")
+  gtest_discover_tests(shields_test TEST_PREFIX "shields: " DISCOVERY_MODE PRE_TEST PROPERTIES TIMEOUT 120)
+endif()

@@ -83,7 +83,11 @@ bool check_path(const Place& place, const Node& node, PathForm form) {
     message = "this path is relative: it is seen from a home or a checkout";
   }
   for (const std::string_view part : base::split(rest, '/'))
-    if (part.empty() || part == "." || part == "..") message = "this path has no empty part, no '.' and no '..'";
+    if (!message.empty()) {
+      break;
+    } else if (part.empty() || part == "." || part == "..") {
+      message = "this path has no empty part, no '.' and no '..'";
+    }
   if (base::find_unsafe_rune(path)) message = "this path holds a character that cannot be seen";
   if (message.empty()) return true;
   place.refuse(node, "path", std::move(message));
