@@ -22,6 +22,10 @@ struct Behind {
   std::vector<Feature> operator()(const step::MountTmpfs&) const { return {Feature::kTmpfsMount, Feature::kMountApi}; }
   std::vector<Feature> operator()(const step::Mask&) const { return {Feature::kMountApi}; }
   std::vector<Feature> operator()(const step::Pin&) const { return {Feature::kMountApi}; }
+  std::vector<Feature> operator()(const step::StubOverlay&) const {
+    return {Feature::kOverlayMount, Feature::kMountApi};
+  }
+  std::vector<Feature> operator()(const step::HoldPoint&) const { return {Feature::kMountApi}; }
   std::vector<Feature> operator()(const step::EnterRoot&) const { return {Feature::kMountApi}; }
   std::vector<Feature> operator()(const step::Loopback&) const { return {Feature::kNetNamespace, Feature::kIpv6}; }
   std::vector<Feature> operator()(const step::DropPrivileges&) const { return {Feature::kCloseRange}; }

@@ -106,6 +106,7 @@ struct PathFact {
   bool noexec = false;      ///< its mount is noexec
   bool read_only = false;   ///< its mount is read-only
   std::string filesystem;   ///< "ext4", "overlay", "nfs", …
+  std::uint64_t mount = 0;  ///< which mount it lies on (statx's mnt_id); 0: not known
   friend bool operator==(const PathFact&, const PathFact&) = default;
 };
 
@@ -180,6 +181,13 @@ struct HostFacts {
   /// Of the caller, of owners the planner asked about. An id that has no account is answered with an empty name, its
   /// uid, and gid of the same number: so it is not asked again.
   std::vector<Account> accounts;
+
+  /// Where a StubOverlay may have its work directory: a directory of Cordon's own ($XDG_STATE_HOME/cordon/work), or ""
+  /// where there is none. Its PathFact says on which mount it lies.
+  std::string work_place;
+  /// By StubOverlay::source: directories over which no overlay could be mounted on this host, found by doing; the
+  /// planner uses HoldPoints there.
+  std::map<std::string, FeatureFact> refused_overlays;
 
   std::map<std::string, PathFact> paths;        ///< by `asked`
   std::map<std::string, ProgramFact> programs;  ///< by `asked`

@@ -7,8 +7,8 @@
 //
 // Mount points are never made by the way: every target of a mount, mask or pin stands already, made by a Make… step
 // before it or as part of what an earlier step mounted. Make… steps name only paths on file systems of our own (the
-// private root, the tmpfs of a MountTmpfs), and make missing parents on the way, 0755. So nothing but Bind::create
-// ever makes anything on the host.
+// private root, the tmpfs of a MountTmpfs), and make missing parents on the way, 0755. So nothing but `create` (of
+// Bind, StubOverlay, HoldPoint) and a HoldPoint itself ever makes anything on the host.
 #pragma once
 
 #include <cstdint>
@@ -147,6 +147,53 @@ struct Pin {
   friend bool operator==(const Pin&, const Pin&) = default;
 };
 
+/// What is seen where a shielded name does not exist: in both cases something empty that cannot be written, made,
+/// removed or renamed. The word is for people: what the shield is for.
+enum class Shield : std::uint8_t { kHidden, kReadOnly };
+
+struct Stub {
+  std::string path;  ///< below the mount, without a leading '/'; no stub lies below another
+  bool directory = true;
+  Shield shield = Shield::kHidden;
+  friend bool operator==(const Stub&, const Stub&) = default;
+};
+
+/// A Bind below which names that do not exist yet are shielded, without anything being made on the host: an overlay
+/// with the stubs as its lower layer and the real directory as its upper one; everything else is made, renamed and
+/// removed directly in the real directory. The stubs are masked by this step; the directories that lead to them are
+/// pinned by the planner, as those of any shield are. For finite runs only: a name that the host makes, renames or
+/// removes meanwhile may be seen late or never, and file locks do not reach the host's processes.
+struct StubOverlay {
+  std::string source;
+  FileId id;  ///< as Bind's, with `create`
+  std::string target;
+  MountAttributes attributes;  ///< of the overlay itself: it inherits nothing. Never read_only
+  std::vector<std::string> create;
+  std::optional<std::uint32_t> create_owner_uid, create_owner_gid;
+  std::vector<Stub> stubs;  ///< at least one
+  /// A directory of Cordon's own (HostFacts::work_place) on the same mount as `source`, neither of the two below the
+  /// other. What the overlay needs there is removed as soon as it is mounted.
+  std::string work;
+  FileId work_id;
+  friend bool operator==(const StubOverlay&, const StubOverlay&) = default;
+};
+
+/// The first absent component of a shield, made on the host as an empty mount point (a directory 0700 or a file 0600)
+/// and masked. The supervisor makes it before the launcher starts, or shares one that another run made; it is removed
+/// at the end of the last of them if it is still that object and still empty, whoever of us dies how.
+struct HoldPoint {
+  std::string directory;  ///< of the host; holds `name`
+  FileId id;              ///< of `directory`, or with `create` of the deepest directory that exists
+  std::vector<std::string>
+      create;  ///< as Bind's: the end of `directory`, made for good since a write grant asks for it
+  std::optional<std::uint32_t> create_owner_uid, create_owner_gid;
+  std::string name;
+  std::string target;  ///< where it is seen, in the new root
+  bool is_directory = true;
+  Shield shield = Shield::kHidden;
+  friend bool operator==(const HoldPoint&, const HoldPoint&) = default;
+};
+
 /// pivot_root into the private root, detach the host, seal the root read-only.
 struct EnterRoot {
   friend bool operator==(const EnterRoot&, const EnterRoot&) = default;
@@ -210,8 +257,8 @@ struct Execute {
 };
 
 using Any = std::variant<EnterNamespaces, BuildRoot, MakeDirectory, MakeSymlink, MakeFile, Bind, MountProc, MountDev,
-                         MountTmpfs, Mask, Pin, EnterRoot, Loopback, ResourceLimit, RunAs, DropPrivileges, Landlock,
-                         Filter, Execute>;
+                         MountTmpfs, Mask, Pin, StubOverlay, HoldPoint, EnterRoot, Loopback, ResourceLimit, RunAs,
+                         DropPrivileges, Landlock, Filter, Execute>;
 
 }  // namespace step
 
@@ -255,5 +302,6 @@ struct Plan {
 
 /// The kebab-case name of a step's kind: "bind", "mount-proc".
 std::string_view step_name(const step::Any& act);
+std::string_view shield_name(step::Shield shield);  ///< "hidden", "read-only"
 
 }  // namespace cordon::plan

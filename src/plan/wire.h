@@ -27,14 +27,15 @@
 namespace cordon::plan::wire {
 
 inline constexpr std::uint64_t kMagic = 0x4e414c5044524f43;  // "CORDPLAN"
-inline constexpr std::uint32_t kVersion = 1;
+inline constexpr std::uint32_t kVersion = 2;
 inline constexpr std::uint32_t kMostRecords = 65'535;
 inline constexpr std::size_t kMostBytes = 32U << 20;
 inline constexpr std::size_t kLongestPath = 4'095;
 inline constexpr std::size_t kLongestName = 255;
 using BuildId = std::array<char, 32>;
 
-/// One per alternative of plan::step::Any, in its order; kLandlockRule continues the kLandlock before it.
+/// One per alternative of plan::step::Any, in its order, but for HoldPoint, which is a kMask here: the supervisor made
+/// what it masks. kLandlockRule continues the kLandlock before it, kStub the kStubOverlay.
 enum class Op : std::uint16_t {
   kEnterNamespaces = 1,
   kBuildRoot,
@@ -47,6 +48,7 @@ enum class Op : std::uint16_t {
   kMountTmpfs,
   kMask,
   kPin,
+  kStubOverlay,
   kEnterRoot,
   kLoopback,
   kResourceLimit,
@@ -56,8 +58,9 @@ enum class Op : std::uint16_t {
   kFilter,
   kExecute,
   kLandlockRule,
+  kStub,
 };
-inline constexpr std::size_t kOps = 20;
+inline constexpr std::size_t kOps = 22;
 
 /// `size` bytes at `offset` of the table. Of a string: without its NUL, which follows.
 struct Ref {
@@ -85,25 +88,28 @@ static_assert(sizeof(Header) == 56 && sizeof(Record) == 104, "no padding: every 
 
 // Record::flags
 inline constexpr std::uint32_t kReadOnly = 1U << 0;  ///< Bind, MountTmpfs, Pin
-inline constexpr std::uint32_t kNoexec = 1U << 1;    ///< Bind, MountTmpfs
-inline constexpr std::uint32_t kNosuid = 1U << 2;    ///< Bind, MountTmpfs
-inline constexpr std::uint32_t kNodev = 1U << 3;     ///< Bind, MountTmpfs
+inline constexpr std::uint32_t kNoexec = 1U << 1;    ///< Bind, MountTmpfs, StubOverlay
+inline constexpr std::uint32_t kNosuid = 1U << 2;    ///< as kNoexec
+inline constexpr std::uint32_t kNodev = 1U << 3;     ///< as kNoexec
 inline constexpr std::uint32_t kMountFlags = kReadOnly | kNoexec | kNosuid | kNodev;
-inline constexpr std::uint32_t kHasBirthTime = 1U << 4;   ///< Bind
-inline constexpr std::uint32_t kCreateUid = 1U << 5;      ///< Bind
-inline constexpr std::uint32_t kCreateGid = 1U << 6;      ///< Bind
+inline constexpr std::uint32_t kHasBirthTime = 1U << 4;  ///< Bind, StubOverlay
+inline constexpr std::uint32_t kCreateUid = 1U << 5;     ///< Bind, StubOverlay
+inline constexpr std::uint32_t kCreateGid = 1U << 6;     ///< Bind, StubOverlay
+inline constexpr std::uint32_t kObjectFlags = kHasBirthTime | kCreateUid | kCreateGid;
 inline constexpr std::uint32_t kDenySetgroups = 1U << 7;  ///< EnterNamespaces
 inline constexpr std::uint32_t kSetGroups = 1U << 8;      ///< EnterNamespaces
-inline constexpr std::uint32_t kDirectory = 1U << 9;      ///< Mask
+inline constexpr std::uint32_t kDirectory = 1U << 9;      ///< Mask, Stub
 inline constexpr std::uint32_t kNotify = 1U << 10;        ///< Filter
 
 /// What stands in a record, op by op. Unused args, refs and flags must be zero.
 ///   args  EnterNamespaces {flags}  BuildRoot {size}  MakeDirectory, MakeFile {mode}  MountDev {shm size}
 ///         Bind {device, inode, type, birth_ns, create uid, create gid}  MountTmpfs {size, mode}
+///         StubOverlay {as Bind, work inode, work birth_ns}; the work directory is on the same device
 ///         ResourceLimit {resource, soft, hard}  RunAs {uid, gid}  Landlock {handled, scoped, abi}
 ///         LandlockRule {access}  Filter {flags}
 ///   refs  the target first; then: EnterNamespaces {uid map, gid map (as the files of user_namespaces(7) want them),
 ///         groups (u32 each)}  MakeSymlink {target, text}  MakeFile {target, content}  Bind {target, source, create}
+///         StubOverlay {target, source, create, work}  Stub {target: below the overlay's}
 ///         Filter {name, program}  Execute {path, argv, environment, working directory}
 enum class RefKind : std::uint8_t { kNone, kPath, kText, kBytes, kList };
 
@@ -134,12 +140,13 @@ inline constexpr std::array<Shape, kOps> kShapes = [] {
       {Phase::kMounts, kAny, 1, 0, {kPath}},
       {Phase::kMounts, kAny, 0, 0, {kPath, kText}},
       {Phase::kMounts, kAny, 1, 0, {kPath, kBytes}},
-      {Phase::kMounts, kAny, 6, kMountFlags | kHasBirthTime | kCreateUid | kCreateGid, {kPath, kPath, kList}},
+      {Phase::kMounts, kAny, 6, kMountFlags | kObjectFlags, {kPath, kPath, kList}},
       {Phase::kMounts, kAtMostOnce, 0, 0, {kPath}},
       {Phase::kMounts, kAtMostOnce, 1, 0, {kPath}},
       {Phase::kMounts, kAny, 2, kMountFlags, {kPath}},
       {Phase::kMounts, kAny, 0, kDirectory, {kPath}},
       {Phase::kMounts, kAny, 0, kReadOnly, {kPath}},
+      {Phase::kMounts, kAny, 8, (kMountFlags & ~kReadOnly) | kObjectFlags, {kPath, kPath, kList, kPath}},
       {Phase::kEnterRoot, kOnce, 0, 0, {}},
       {Phase::kEnterRoot, kAtMostOnce, 0, 0, {}},
       {Phase::kTarget, kAny, 3, 0, {}},
@@ -149,6 +156,7 @@ inline constexpr std::array<Shape, kOps> kShapes = [] {
       {Phase::kTarget, kAny, 1, kNotify, {kText, kBytes}},
       {Phase::kExecute, kOnce, 0, 0, {kPath, kList, kList, kPath}},
       {Phase::kTarget, kAny, 1, 0, {kPath}},
+      {Phase::kMounts, kAny, 0, kDirectory, {kPath}},
   }};
 }();
 inline constexpr const Shape& shape_of(Op op) { return kShapes[static_cast<std::size_t>(op) - 1]; }
@@ -243,6 +251,7 @@ class View {
   [[nodiscard]] bool is_ref(Ref ref, RefKind kind) const;
   [[nodiscard]] bool is_value(const Record& record) const;
   [[nodiscard]] bool is_creation(const Record& bind) const;
+  [[nodiscard]] bool is_below(const Record& overlay, const Record& stub) const;
 
   Header header_{};
   const char* records_ = nullptr;
@@ -270,6 +279,7 @@ inline base::Result<View, Malformed> View::decode(std::span<const std::byte> byt
 inline View::Check View::check_all() const {
   std::array<std::uint32_t, kOps> seen{};
   Record before;
+  Record overlay;
   for (std::size_t i = 0; i < size(); ++i) {
     const Record one = record(i);
     const auto op = static_cast<std::size_t>(one.op);
@@ -277,6 +287,8 @@ inline View::Check View::check_all() const {
     if (auto checked = check_order(one, before, seen); !checked) return checked;
     if (auto checked = check_shape(one); !checked) return checked;
     if (!is_value(one)) return malformed(Fault::kValue, one.step);
+    if (one.op == Op::kStubOverlay) overlay = one;
+    if (one.op == Op::kStub && !is_below(overlay, one)) return malformed(Fault::kPath, one.step);
     before = one;
   }
   for (std::size_t op = 0; op < kOps; ++op) {
@@ -290,8 +302,9 @@ inline View::Check View::check_order(const Record& record, const Record& before,
   const Shape& shape = shape_of(record.op);
   std::uint32_t& count = seen[static_cast<std::size_t>(record.op) - 1];
   if (++count > 1 && shape.times != Times::kAny) return malformed(Fault::kOrder, record.step);
-  if (record.op == Op::kLandlockRule) {
-    const bool continues = before.op == Op::kLandlock || before.op == Op::kLandlockRule;
+  if (record.op == Op::kLandlockRule || record.op == Op::kStub) {
+    const Op begun = record.op == Op::kStub ? Op::kStubOverlay : Op::kLandlock;
+    const bool continues = before.op == begun || before.op == record.op;
     if (!continues || record.step != before.step) return malformed(Fault::kOrder, record.step);
     return {};
   }
@@ -342,6 +355,9 @@ inline bool View::is_value(const Record& record) const {
     case Op::kBind:
       return args[2] <= UINT32_MAX && args[4] <= UINT32_MAX && args[5] <= UINT32_MAX && below_root &&
              is_creation(record);
+    case Op::kStubOverlay:
+      return args[2] == S_IFDIR && args[4] <= UINT32_MAX && args[5] <= UINT32_MAX && args[6] != 0 && below_root &&
+             is_creation(record);
     case Op::kMountTmpfs:
       return args[1] <= 07777 && below_root;
     case Op::kMakeSymlink:
@@ -349,6 +365,7 @@ inline bool View::is_value(const Record& record) const {
     case Op::kMountDev:
     case Op::kMask:
     case Op::kPin:
+    case Op::kStub:
       return below_root;
     case Op::kResourceLimit:
       return args[0] <= UINT32_MAX && args[1] <= args[2];
@@ -369,6 +386,13 @@ inline bool View::is_value(const Record& record) const {
       return true;
   }
   return false;
+}
+
+inline bool View::is_below(const Record& overlay, const Record& stub) const {
+  const Ref above = overlay.refs[0];
+  const Ref path = stub.refs[0];
+  return path.size > above.size + 1 && std::memcmp(string(path), string(above), above.size) == 0 &&
+         string(path)[above.size] == '/';
 }
 
 /// Each component to make is one name, and together they are the end of `source`; what is before them exists.

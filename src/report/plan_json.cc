@@ -83,6 +83,26 @@ void fields(Json& out, const step::Pin& pin) {
   out["target"] = pin.target;
   out["read_only"] = pin.read_only;
 }
+void fields(Json& out, const step::StubOverlay& overlay) {
+  out["source"] = overlay.source;
+  out["target"] = overlay.target;
+  put_words(out, "flags", mount_flags(overlay.attributes));
+  if (!overlay.create.empty()) out["makes"] = overlay.create;
+  Json stubs = Json::array();
+  for (const step::Stub& stub : overlay.stubs) {
+    stubs.push_back({{"path", stub.path}, {"directory", stub.directory}, {"shield", plan::shield_name(stub.shield)}});
+  }
+  out["stubs"] = std::move(stubs);
+  out["work"] = overlay.work;
+}
+void fields(Json& out, const step::HoldPoint& hold) {
+  out["target"] = hold.target;
+  out["host_directory"] = hold.directory;
+  out["name"] = hold.name;
+  out["directory"] = hold.is_directory;
+  out["shield"] = plan::shield_name(hold.shield);
+  if (!hold.create.empty()) out["makes"] = hold.create;
+}
 void fields(Json&, const step::EnterRoot&) {}
 void fields(Json&, const step::Loopback&) {}
 void fields(Json& out, const step::ResourceLimit& limit) {

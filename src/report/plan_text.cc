@@ -37,12 +37,19 @@ std::string namespaces_text(const step::EnterNamespaces& enter) {
   return out;
 }
 
-std::string bind_text(const step::Bind& bind) {
+/// Of a Bind or a StubOverlay.
+template <class Bound>
+std::string bound_text(const Bound& bind) {
   std::string out = base::shown(bind.source);
   if (bind.source != bind.target) out += " -> " + base::shown(bind.target);
   out += "  " + joined(mount_flags(bind.attributes), " ");
   if (!bind.create.empty()) out += fmt::format("  makes {}", base::shown(base::join(bind.create, "/")));
   return out;
+}
+
+std::string hold_text(const step::HoldPoint& hold) {
+  return fmt::format("{}  {}, {}, made empty for this run", base::shown(hold.target),
+                     hold.is_directory ? "directory" : "file", plan::shield_name(hold.shield));
 }
 
 std::string landlock_text(const step::Landlock& landlock) {
@@ -54,6 +61,12 @@ std::string landlock_text(const step::Landlock& landlock) {
 /// What does not fit on a step's own line stands below it.
 std::string below(const step::Any& act) {
   std::string out;
+  if (const auto* overlay = std::get_if<step::StubOverlay>(&act)) {
+    for (const step::Stub& stub : overlay->stubs) {
+      out += fmt::format("{:26}{}  {}, {}\n", "", base::shown(stub.path), stub.directory ? "directory" : "file",
+                         plan::shield_name(stub.shield));
+    }
+  }
   const auto* landlock = std::get_if<step::Landlock>(&act);
   if (landlock == nullptr) return out;
   for (const step::LandlockRule& rule : landlock->rules) {
@@ -86,7 +99,7 @@ std::string what(const step::Any& act) {
             return fmt::format("{}  {}  mode {:04o}", base::shown(make.target), size_text(make.content.size()),
                                make.mode);
           },
-          [](const step::Bind& bind) { return bind_text(bind); },
+          [](const step::Bind& bind) { return bound_text(bind); },
           [](const step::MountProc& mount) { return base::shown(mount.target); },
           [](const step::MountDev& mount) {
             return fmt::format("{}  shm {}", base::shown(mount.target), size_text(mount.shm_bytes));
@@ -97,6 +110,10 @@ std::string what(const step::Any& act) {
           },
           [](const step::Mask& mask) { return base::shown(mask.target); },
           [](const step::Pin& pin) { return base::shown(pin.target) + (pin.read_only ? "  read-only" : ""); },
+          [](const step::StubOverlay& overlay) {
+            return fmt::format("{}  {} absent names", bound_text(overlay), overlay.stubs.size());
+          },
+          [](const step::HoldPoint& hold) { return hold_text(hold); },
           [](const step::EnterRoot&) { return std::string("read-only"); },
           [](const step::Loopback&) { return std::string("lo"); },
           [](const step::ResourceLimit& limit) {

@@ -76,14 +76,25 @@ class Encoder {
     put(Op::kMakeFile, 0, {act.mode}, {string(act.target), bytes(act.content.data(), act.content.size())});
   }
   void encode(const step::Bind& act) {
-    std::uint32_t flags = mount_flags(act.attributes);
-    if (act.id.has_birth_time) flags |= wire::kHasBirthTime;
-    if (act.create_owner_uid) flags |= wire::kCreateUid;
-    if (act.create_owner_gid) flags |= wire::kCreateGid;
-    put(Op::kBind, flags,
+    put(Op::kBind, mount_flags(act.attributes) | object_flags(act),
         {act.id.device, act.id.inode, act.id.type, static_cast<std::uint64_t>(act.id.birth_ns),
          act.create_owner_uid.value_or(0), act.create_owner_gid.value_or(0)},
         {string(act.target), string(act.source), list(act.create)});
+  }
+  void encode(const step::StubOverlay& act) {
+    // A work directory elsewhere could not work; the decoder refuses an inode of 0.
+    const bool same_device = act.work_id.device == act.id.device;
+    put(Op::kStubOverlay, mount_flags(act.attributes) | object_flags(act),
+        {act.id.device, act.id.inode, act.id.type, static_cast<std::uint64_t>(act.id.birth_ns),
+         act.create_owner_uid.value_or(0), act.create_owner_gid.value_or(0), same_device ? act.work_id.inode : 0,
+         static_cast<std::uint64_t>(act.work_id.birth_ns)},
+        {string(act.target), string(act.source), list(act.create), string(act.work)});
+    for (const step::Stub& stub : act.stubs) {
+      put(Op::kStub, stub.directory ? wire::kDirectory : 0, {}, {string(act.target + "/" + stub.path)});
+    }
+  }
+  void encode(const step::HoldPoint& act) {
+    put(Op::kMask, act.is_directory ? wire::kDirectory : 0, {}, {string(act.target)});
   }
   void encode(const step::MountProc& act) { put(Op::kMountProc, 0, {}, {string(act.target)}); }
   void encode(const step::MountDev& act) { put(Op::kMountDev, 0, {act.shm_bytes}, {string(act.target)}); }
@@ -109,6 +120,11 @@ class Encoder {
     put(Op::kExecute, 0, {}, {string(act.path), list(act.argv), list(act.environment), string(act.working_directory)});
   }
 
+  template <class Act>
+  static std::uint32_t object_flags(const Act& act) {
+    return (act.id.has_birth_time ? wire::kHasBirthTime : 0) | (act.create_owner_uid ? wire::kCreateUid : 0) |
+           (act.create_owner_gid ? wire::kCreateGid : 0);
+  }
   static std::uint32_t mount_flags(const plan::MountAttributes& attributes) {
     return (attributes.read_only ? wire::kReadOnly : 0) | (attributes.noexec ? wire::kNoexec : 0) |
            (attributes.nosuid ? wire::kNosuid : 0) | (attributes.nodev ? wire::kNodev : 0);

@@ -21,7 +21,8 @@ Sys<void> bring_up_loopback() {
   return kernel::bring_up(socket, "lo");
 }
 
-Sys<void> carry_out(Tree& tree, const View& plan, const Record& record) {
+Sys<void> carry_out(Tree& tree, const View& plan, std::size_t index) {
+  const Record record = plan.record(index);
   const char* target = plan.string(record.refs[0]);
   switch (record.op) {
     case Op::kBuildRoot:
@@ -41,9 +42,12 @@ Sys<void> carry_out(Tree& tree, const View& plan, const Record& record) {
     case Op::kMountTmpfs:
       return mount_tmpfs(tree, target, record);
     case Op::kMask:
+    case Op::kStub:
       return mask(tree, target, (record.flags & plan::wire::kDirectory) != 0);
     case Op::kPin:
       return pin(tree, target, attributes_of(record));
+    case Op::kStubOverlay:
+      return stub_overlay(tree, plan, index);
     case Op::kEnterRoot:
       return enter_root(tree);
     case Op::kLoopback:
@@ -63,8 +67,7 @@ Sys<void> carry_out(Tree& tree, const View& plan, const Record& record) {
 
 void build(Tree& tree, const View& plan, Channel& control) {
   for (std::size_t i = 0; i < plan.size(); ++i) {
-    const Record record = plan.record(i);
-    if (auto done = carry_out(tree, plan, record); !done) control.fail_step(record.step, done.error());
+    if (auto done = carry_out(tree, plan, i); !done) control.fail_step(plan.record(i).step, done.error());
   }
 }
 

@@ -13,20 +13,6 @@ namespace wire = plan::wire;
 constexpr std::uint64_t kNoLinks = kernel::kResolveNoSymlinks | kernel::kResolveNoMagiclinks;
 constexpr unsigned kClone = kernel::kOpenTreeClone | AT_EMPTY_PATH | kernel::kAtRecursive;
 
-/// ESTALE where `fd` is not the object that was planned. Cordon holds a descriptor on that one, so its inode number
-/// cannot have been given to another; the birth time is a second witness where the file system keeps one.
-Sys<void> must_be_planned(FdView fd, const Record& record) {
-  CORDON_TRY(auto facts, kernel::statx(fd));
-  const bool born = (record.flags & wire::kHasBirthTime) != 0;
-  const bool has_birth = (facts.stx_mask & STATX_BTIME) != 0;
-  const std::int64_t birth_ns = facts.stx_btime.tv_sec * 1'000'000'000 + facts.stx_btime.tv_nsec;
-  const bool same = device_of(facts) == record.args[0] && facts.stx_ino == record.args[1] &&
-                    (facts.stx_mode & S_IFMT) == record.args[2] &&
-                    (!born || (has_birth && static_cast<std::uint64_t>(birth_ns) == record.args[3]));
-  if (!same) return base::fail(Errno{ESTALE, "statx"});
-  return {};
-}
-
 /// Makes `name` below `parent`, or enters it if it is a directory of whom it is made for: an earlier step may have made
 /// it. Anything else there was put by somebody meanwhile.
 Sys<Fd> create(FdView parent, const char* name, const Record& record) {
@@ -43,23 +29,6 @@ Sys<Fd> create(FdView parent, const char* name, const Record& record) {
   return there;
 }
 
-/// The planned object itself, by a descriptor: nothing is resolved again after it was compared.
-Sys<Fd> open_source(const View& plan, const Record& record) {
-  std::array<char, wire::kLongestPath + 1> path{};
-  std::size_t length = record.refs[1].size;
-  wire::List sizes = plan.list(record.refs[2]);
-  while (const char* name = sizes.next()) length -= 1 + std::strlen(name);  // the decoder saw that they are its end
-  std::memcpy(path.data(), plan.string(record.refs[1]), length);
-  if (length == 0) path[0] = '/';
-  CORDON_TRY(Fd at, kernel::openat2(kernel::kHere, path.data(), {.flags = O_PATH, .resolve = kNoLinks}));
-  CORDON_OK(must_be_planned(at, record));
-  wire::List names = plan.list(record.refs[2]);
-  while (const char* name = names.next()) {
-    CORDON_TRY(at, create(at, name, record));
-  }
-  return at;
-}
-
 Sys<void> attach_with(FdView mount, FdView at, std::uint64_t attributes) {
   if (attributes != 0) {
     CORDON_OK(kernel::mount_setattr(mount, "", AT_EMPTY_PATH | kernel::kAtRecursive, {.attr_set = attributes}));
@@ -68,6 +37,40 @@ Sys<void> attach_with(FdView mount, FdView at, std::uint64_t attributes) {
 }
 
 }  // namespace
+
+/// Cordon holds a descriptor on the planned object, so its inode number cannot have been given to another; the birth
+/// time is a second witness where the file system keeps one.
+Sys<void> must_be(FdView fd, const Identity& planned) {
+  CORDON_TRY(auto facts, kernel::statx(fd));
+  const bool has_birth = (facts.stx_mask & STATX_BTIME) != 0;
+  const std::int64_t birth_ns = facts.stx_btime.tv_sec * 1'000'000'000 + facts.stx_btime.tv_nsec;
+  const bool same =
+      device_of(facts) == planned.device && facts.stx_ino == planned.inode &&
+      (facts.stx_mode & S_IFMT) == planned.type &&
+      (!planned.has_birth_time || (has_birth && static_cast<std::uint64_t>(birth_ns) == planned.birth_ns));
+  if (!same) return base::fail(Errno{ESTALE, "statx"});
+  return {};
+}
+
+Sys<Fd> open_source(const View& plan, const Record& record) {
+  std::array<char, wire::kLongestPath + 1> path{};
+  std::size_t length = record.refs[1].size;
+  wire::List sizes = plan.list(record.refs[2]);
+  while (const char* name = sizes.next()) length -= 1 + std::strlen(name);  // the decoder saw that they are its end
+  std::memcpy(path.data(), plan.string(record.refs[1]), length);
+  if (length == 0) path[0] = '/';
+  CORDON_TRY(Fd at, kernel::openat2(kernel::kHere, path.data(), {.flags = O_PATH, .resolve = kNoLinks}));
+  CORDON_OK(must_be(at, {.device = record.args[0],
+                         .inode = record.args[1],
+                         .type = record.args[2],
+                         .has_birth_time = (record.flags & wire::kHasBirthTime) != 0,
+                         .birth_ns = record.args[3]}));
+  wire::List names = plan.list(record.refs[2]);
+  while (const char* name = names.next()) {
+    CORDON_TRY(at, create(at, name, record));
+  }
+  return at;
+}
 
 Sys<void> bind(const Tree& tree, const View& plan, const Record& record) {
   CORDON_TRY(const Fd source, open_source(plan, record));

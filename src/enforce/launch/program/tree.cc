@@ -100,6 +100,7 @@ Sys<void> build_root(Tree& tree, const Record& record) {
   CORDON_OK(kernel::mount_setattr(kernel::kHere, "/", kernel::kAtRecursive, {.propagation = MS_PRIVATE}));
   CORDON_TRY(auto host, kernel::statx(kernel::kHere, "/", 0));
   tree.host_device = device_of(host);
+  CORDON_TRY(tree.self, kernel::openat(kernel::kHere, "/proc/self", O_PATH | O_DIRECTORY));
   CORDON_TRY(tree.blank, build_blank());
   CORDON_TRY(auto blank, kernel::statx(tree.blank));
   tree.blank_device = device_of(blank);

@@ -22,6 +22,7 @@ using plan::wire::View;
 
 struct Tree {
   Fd root;                        ///< mount of the private root
+  Fd self;                        ///< /proc/self of the host, from before it was covered
   Fd blank;                       ///< mount with "directory" and "file", both empty: what masks show
   std::uint64_t host_device = 0;  ///< of the host's "/"
   std::uint64_t blank_device = 0;
@@ -53,6 +54,19 @@ Sys<void> bind(const Tree& tree, const View& plan, const Record& record);
 Sys<void> pin(const Tree& tree, const char* path, std::uint64_t attributes);
 Sys<void> mask(const Tree& tree, const char* path, bool directory);
 Sys<void> mount_tmpfs(Tree& tree, const char* path, const Record& record);
+
+/// The object of a Bind or StubOverlay, compared on the descriptor that is answered; `create` made below it.
+Sys<Fd> open_source(const View& plan, const Record& record);
+struct Identity {
+  std::uint64_t device = 0, inode = 0, type = 0;
+  bool has_birth_time = false;
+  std::uint64_t birth_ns = 0;
+};
+/// ESTALE where `fd` is another object.
+Sys<void> must_be(FdView fd, const Identity& planned);
+
+/// overlay.cc: the overlay of the record at `index`, over the stubs that the records after it name; not their masks.
+Sys<void> stub_overlay(const Tree& tree, const View& plan, std::size_t index);
 
 /// proc.cc, dev.cc
 Sys<void> mount_proc(const Tree& tree, const char* path);

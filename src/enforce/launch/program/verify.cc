@@ -48,7 +48,7 @@ bool is_covered(const View& plan, std::size_t index) {
   for (std::size_t i = index + 1; i < plan.size(); ++i) {
     const Record later = plan.record(i);
     const bool mounts = later.op == Op::kBind || later.op == Op::kMask || later.op == Op::kPin ||
-                        later.op == Op::kMountTmpfs || later.op == Op::kMountProc;
+                        later.op == Op::kMountTmpfs || later.op == Op::kMountProc || later.op == Op::kStubOverlay;
     if (mounts && std::strcmp(plan.string(later.refs[0]), plan.string(record.refs[0])) == 0) return true;
   }
   return false;
@@ -180,11 +180,12 @@ Sys<void> open_unnamed(const Target& target) {
 
 void verify_mounts(const Target& target) {
   const auto has_attributes = [](const Record& record) {
-    return record.op == Op::kBind || record.op == Op::kMountTmpfs ||
+    return record.op == Op::kBind || record.op == Op::kMountTmpfs || record.op == Op::kStubOverlay ||
            (record.op == Op::kPin && (record.flags & wire::kReadOnly) != 0);
   };
   verify_each(target, Check::kMountFlags, has_attributes, see_flags);
-  verify_each(target, Check::kMasked, [](const Record& record) { return record.op == Op::kMask; }, see_mask);
+  const auto hides = [](const Record& record) { return record.op == Op::kMask || record.op == Op::kStub; };
+  verify_each(target, Check::kMasked, hides, see_mask);
 }
 
 void verify_confined(const Target& target) {
