@@ -5,7 +5,7 @@ JOBS ?= $(shell nproc)
 PREFIX ?= /usr/local
 export JOBS
 
-.PHONY: help demo build test check format bench lint fuzz race crossbuild examples install clean
+.PHONY: help demo build test check format audit bench lint fuzz race crossbuild examples install clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## /{printf "  make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -34,6 +34,10 @@ format: ## put every source into the house's format
 lint: ## clang-tidy 19 over every source
 	@scripts/install-packages build check
 	@scripts/lint
+
+audit: ## the corpus of shields beside the lists of firejail and AppArmor
+	@scripts/install-packages build test
+	@scripts/audit
 
 race: ## the tests of the rooms with threads, under TSan
 	@scripts/race

@@ -20,10 +20,19 @@ add_custom_command(OUTPUT "${shields_tables}" COMMAND cordon-shields "${shields_
   DEPENDS cordon-shields ${shields_corpus} COMMENT "Reading the corpus of shields" VERBATIM)
 target_sources(cordon_policy_shield PRIVATE "${shields_tables}")
 
+# The comparison with what the distribution's firejail and AppArmor packages protect: a test, and `make audit`.
+add_library(cordon_shields_audit STATIC "${shields_tool}/upstream.cc" "${shields_tool}/audit.cc")
+target_link_libraries(cordon_shields_audit PRIVATE cordon_options PUBLIC cordon_shields)
+add_executable(cordon-shields-audit EXCLUDE_FROM_ALL "${shields_tool}/audit_main.cc")
+target_link_libraries(cordon-shields-audit PRIVATE cordon_options cordon_shields_audit)
+
 if(BUILD_TESTING)
+  set_target_properties(cordon-shields-audit PROPERTIES EXCLUDE_FROM_ALL OFF)
+  add_test(NAME "audit: the corpus holds what firejail and AppArmor protect"
+    COMMAND cordon-shields-audit "${CMAKE_SOURCE_DIR}/shields/audit-accepted.yaml" ${shields_corpus})
   file(GLOB shields_tests CONFIGURE_DEPENDS "${shields_tool}/*_test.cc")
   add_executable(shields_test ${shields_tests})
-  target_link_libraries(shields_test PRIVATE cordon_options cordon_shields GTest::gmock GTest::gtest_main)
+  target_link_libraries(shields_test PRIVATE cordon_options cordon_shields_audit GTest::gmock GTest::gtest_main)
   target_compile_definitions(shields_test PRIVATE "CORDON_SOURCE_DIR=\"${CMAKE_SOURCE_DIR}\"")
   gtest_discover_tests(shields_test TEST_PREFIX "shields: " DISCOVERY_MODE PRE_TEST PROPERTIES TIMEOUT 120)
 endif()

@@ -4,16 +4,33 @@
 #pragma once
 
 #include <algorithm>
+#include <bit>
+#include <cstdint>
+#include <cstring>
 #include <string_view>
 
 namespace cordon::policy::shield {
 
+static_assert(std::endian::native == std::endian::little);
+
+/// How many bytes both begin with. By words: paths of one home have long beginnings in common.
+inline std::size_t common_prefix(std::string_view left, std::string_view right) {
+  const std::size_t most = std::min(left.size(), right.size());
+  std::size_t at = 0;
+  for (; at + 8 <= most; at += 8) {
+    std::uint64_t a = 0;
+    std::uint64_t b = 0;
+    std::memcpy(&a, left.data() + at, 8);
+    std::memcpy(&b, right.data() + at, 8);
+    if (a != b) return at + static_cast<std::size_t>(std::countr_zero(a ^ b)) / 8;
+  }
+  while (at < most && left[at] == right[at]) ++at;
+  return at;
+}
+
 inline bool path_before(std::string_view left, std::string_view right) {
-  const std::size_t common = std::min(left.size(), right.size());
-  const std::size_t at = static_cast<std::size_t>(
-      std::mismatch(left.begin(), left.begin() + static_cast<std::ptrdiff_t>(common), right.begin()).first -
-      left.begin());
-  if (at == common) return left.size() < right.size();
+  const std::size_t at = common_prefix(left, right);
+  if (at == left.size() || at == right.size()) return left.size() < right.size();
   if (left[at] == '/' || right[at] == '/') return left[at] == '/';
   return static_cast<unsigned char>(left[at]) < static_cast<unsigned char>(right[at]);
 }

@@ -86,6 +86,13 @@ void sort_unique(std::vector<std::string>& paths) {
   paths.erase(std::unique(paths.begin(), paths.end()), paths.end());
 }
 
+std::span<const Rule> range_below(std::span<const Rule> sorted, std::string_view directory) {
+  const auto begin = std::ranges::lower_bound(sorted, directory, path_before, &Rule::path);
+  const auto end =
+      std::partition_point(begin, sorted.end(), [&](const Rule& rule) { return path_within(rule.path, directory); });
+  return {begin, end};
+}
+
 }  // namespace
 
 Rules rules_for(const Situation& asked) {
@@ -116,20 +123,19 @@ const Rule* Rules::exactly(std::string_view path) const {
 
 const Rule* Rules::covering(std::string_view path) const {
   const Rule* read_only = nullptr;
+  std::span<const Rule> inside = list;
   for (std::size_t end = path.find('/', 1);; end = path.find('/', end + 1)) {
-    const Rule* rule = exactly(path.substr(0, end));
+    const std::string_view above = path.substr(0, end);
+    inside = range_below(inside, above);
+    if (inside.empty()) return read_only;
+    const Rule* rule = inside.front().path == above ? &inside.front() : nullptr;
     if (rule != nullptr && rule->deny == Deny::kAll) return rule;
     if (read_only == nullptr) read_only = rule;
     if (end == std::string_view::npos) return read_only;
   }
 }
 
-std::span<const Rule> Rules::below(std::string_view directory) const {
-  const auto begin = std::ranges::lower_bound(list, directory, path_before, &Rule::path);
-  const auto end =
-      std::partition_point(begin, list.end(), [&](const Rule& rule) { return path_within(rule.path, directory); });
-  return {begin, end};
-}
+std::span<const Rule> Rules::below(std::string_view directory) const { return range_below(list, directory); }
 
 std::vector<Rule> workspace_rules_at(std::string_view root) {
   std::vector<Rule> rules;
