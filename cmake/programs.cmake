@@ -1,6 +1,8 @@
-# The programs: cordon-launch (the trusted core, static, libc only) and cordon.
+# The programs: cordon-launch (the trusted core, static, libc only), cordon-janitor (which is only ever linked into
+# cordon) and cordon.
 
 include(launcher)
+include(janitor)
 
 # cordon itself: one static program, because what every run pays for first is the dynamic linker. A sanitizer build links
 # as sanitizers want it.

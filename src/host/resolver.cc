@@ -106,6 +106,7 @@ class Walk {
     fact_.noexec = node.mount->noexec;
     fact_.read_only = node.mount->read_only;
     fact_.filesystem = node.mount->type;
+    fact_.mount = node.mount_id;
     fact_.on_proc = node.mount->type == "proc";
     const Access access = resolver_.tree_.access(node);
     fact_.writable = access.writable;

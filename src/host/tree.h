@@ -55,6 +55,7 @@ struct Node {
   std::uint64_t links = 0;
   bool immutable = false;
   const Mount* mount = nullptr;  ///< never nullptr for kPresent
+  std::uint64_t mount_id = 0;    ///< 0: the kernel does not say
   std::string link_text;         ///< of a symbolic link
   bool magic_link = false;       ///< procfs: leads to an object and not to its text
   std::optional<Access> access;

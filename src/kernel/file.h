@@ -3,6 +3,7 @@
 
 #include <fcntl.h>
 #include <linux/stat.h>
+#include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/statfs.h>
@@ -90,6 +91,16 @@ inline Sys<void> write_all(FdView fd, std::span<const std::byte> from) {
   return {};
 }
 
+inline Sys<void> pwrite_all(FdView fd, std::span<const std::byte> from, std::uint64_t offset) {
+  while (!from.empty()) {
+    const ssize_t n = retry([&] { return ::pwrite(fd.get(), from.data(), from.size(), static_cast<off_t>(offset)); });
+    if (n < 0) return failed("pwrite");
+    offset += static_cast<std::uint64_t>(n);
+    from = from.subspan(static_cast<std::size_t>(n));
+  }
+  return {};
+}
+
 /// readlinkat(2); answers the number of bytes, which fills `into` where the text was cut.
 inline Sys<std::size_t> readlinkat(FdView directory, const char* path, std::span<char> into) {
   const ssize_t n = ::readlinkat(directory.get(), path, into.data(), into.size());
@@ -123,6 +134,10 @@ inline Sys<void> fchown(FdView fd, uid_t uid, gid_t gid) { return done(::fchown(
 /// As fchown, of an O_PATH descriptor as well.
 inline Sys<void> fchown_path(FdView fd, uid_t uid, gid_t gid) {
   return done(::fchownat(fd.get(), "", uid, gid, AT_EMPTY_PATH), "fchownat");
+}
+/// flock(2): the lock belongs to the open file and goes with its last descriptor.
+inline Sys<void> flock(FdView fd, int operation) {
+  return done(retry([&] { return ::flock(fd.get(), operation); }), "flock");
 }
 inline Sys<void> fsync(FdView fd) { return done(::fsync(fd.get()), "fsync"); }
 inline Sys<void> ftruncate(FdView fd, std::uint64_t size) {

@@ -25,6 +25,14 @@ struct FileId {
   friend bool operator==(const FileId&, const FileId&) = default;
 };
 
+/// A mount point that a run which still goes on made on this host (step::HoldPoint). It goes with the last run that uses
+/// it, so whoever asks is told that nothing is there.
+struct HeldPoint {
+  std::string path;
+  FileId id;
+  friend bool operator==(const HeldPoint&, const HeldPoint&) = default;
+};
+
 /// Each thing that a kernel or a host's configuration may lack. The names are the JSON and text names, kebab-case.
 enum class Feature : std::uint8_t {
   kUserNamespace,

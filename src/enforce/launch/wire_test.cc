@@ -42,6 +42,15 @@ plan::Plan whole_plan() {
   add(step::MountTmpfs{.target = "/tmp", .size_bytes = 1, .mode = 0700, .attributes = {.noexec = true}});
   add(step::Mask{.target = "/w/.ssh", .directory = true});
   add(step::Pin{.target = "/w/.git", .read_only = true});
+  add(step::StubOverlay{
+      .source = "/home/u/p",
+      .id = {.device = 66, .inode = 78, .type = S_IFDIR, .has_birth_time = true, .birth_ns = 5},
+      .target = "/p",
+      .attributes = {.noexec = true},
+      .stubs = {{.path = ".vscode"}, {.path = "a/.envrc", .directory = false}},
+      .work = "/home/u/state",
+      .work_id = {.device = 66, .inode = 79, .type = S_IFDIR, .has_birth_time = true, .birth_ns = 6}});
+  add(step::HoldPoint{.directory = "/home/u/p", .name = ".git", .target = "/p/.git", .is_directory = false});
   add(step::EnterRoot{});
   add(step::Loopback{});
   add(step::ResourceLimit{.resource = 4, .soft = 1, .hard = 2});
@@ -71,9 +80,9 @@ wire::Record nth(const wire::View& view, std::size_t step) {
 TEST(Wire, CarriesEveryStepOfAPlan) {
   const auto view = decode(whole_plan());
   ASSERT_TRUE(view) << wire::fault_name(view.error().fault) << " in step " << view.error().step;
-  ASSERT_EQ(view->size(), 21U);  // 19 steps, and a record for each Landlock rule
+  ASSERT_EQ(view->size(), 25U);  // 21 steps, and a record for each stub and each Landlock rule
   for (std::size_t i = 0, step = 0; i < view->size(); ++i) {
-    if (view->record(i).op != Op::kLandlockRule) ++step;
+    if (view->record(i).op != Op::kLandlockRule && view->record(i).op != Op::kStub) ++step;
     EXPECT_EQ(view->record(i).step, step);
   }
 }
@@ -107,11 +116,29 @@ TEST(Wire, CarriesABindWithItsIdentityAndWhatToCreate) {
   EXPECT_EQ(names.next(), nullptr);
 }
 
+TEST(Wire, CarriesAnOverlayWithItsStubsAndAHoldPointAsItsMask) {
+  const auto view = decode(whole_plan());
+  ASSERT_TRUE(view);
+  const wire::Record overlay = view->record(11);
+  EXPECT_EQ(overlay.op, Op::kStubOverlay);
+  EXPECT_EQ(overlay.args[6], 79U);
+  EXPECT_EQ(overlay.args[7], 6U);
+  EXPECT_STREQ(view->string(overlay.refs[3]), "/home/u/state");
+  EXPECT_EQ(view->record(12).flags, wire::kDirectory);
+  EXPECT_STREQ(view->string(view->record(12).refs[0]), "/p/.vscode");
+  EXPECT_EQ(view->record(13).flags, 0U);
+  EXPECT_STREQ(view->string(view->record(13).refs[0]), "/p/a/.envrc");
+  const wire::Record hold = view->record(14);
+  EXPECT_EQ(hold.op, Op::kMask);
+  EXPECT_EQ(hold.flags, 0U);
+  EXPECT_STREQ(view->string(hold.refs[0]), "/p/.git");
+}
+
 TEST(Wire, KeepsEmptyArgumentsAndBytesWithNuls) {
   const auto view = decode(whole_plan());
   ASSERT_TRUE(view);
   EXPECT_EQ(view->bytes(nth(*view, 5).refs[1]).size(), 3U);
-  auto argv = view->list(nth(*view, 19).refs[1]);
+  auto argv = view->list(nth(*view, 21).refs[1]);
   EXPECT_EQ(argv.count(), 3U);
   EXPECT_STREQ(argv.next(), "env");
   EXPECT_STREQ(argv.next(), "");
@@ -184,10 +211,10 @@ TEST(Wire, NamesTheStepThatIsWrong) {
       {"dot in a source", [](P& p) { act<step::Bind>(p).source = "/home/./u"; }, Fault::kPath, 6},
       {"empty component", [](P& p) { act<step::Pin>(p).target = "/w//x"; }, Fault::kPath, 11},
       {"trailing slash", [](P& p) { act<step::Pin>(p).target = "/w/"; }, Fault::kPath, 11},
-      {"empty path", [](P& p) { act<step::Execute>(p).path = ""; }, Fault::kReference, 19},
+      {"empty path", [](P& p) { act<step::Execute>(p).path = ""; }, Fault::kReference, 21},
       {"NUL in a path", [](P& p) { act<step::Mask>(p).target = std::string("/w\0/x", 5); }, Fault::kReference, 10},
       {"NUL in an argument", [](P& p) { act<step::Execute>(p).argv[2] = std::string("a\0b", 3); }, Fault::kReference,
-       19},
+       21},
       {"a name of 256 bytes", [](P& p) { act<step::Mask>(p).target = "/" + std::string(256, 'n'); }, Fault::kPath, 10},
       {"a path of 4096 bytes",
        [](P& p) {
@@ -196,6 +223,11 @@ TEST(Wire, NamesTheStepThatIsWrong) {
          act<step::Mask>(p).target = path;
        },
        Fault::kPath, 10},
+      {"a stub above its overlay", [](P& p) { act<step::StubOverlay>(p).stubs[0].path = "../x"; }, Fault::kPath, 12},
+      {"a stub without a name", [](P& p) { act<step::StubOverlay>(p).stubs[1].path = ""; }, Fault::kPath, 12},
+      {"an overlay of a file", [](P& p) { act<step::StubOverlay>(p).id.type = S_IFREG; }, Fault::kValue, 12},
+      {"a work directory on another device", [](P& p) { act<step::StubOverlay>(p).work_id.device = 67; }, Fault::kValue,
+       12},
       {"mount over the root", [](P& p) { act<step::MountTmpfs>(p).target = "/"; }, Fault::kValue, 9},
       {"no pid namespace", [](P& p) { act<step::EnterNamespaces>(p).flags &= ~std::uint64_t{CLONE_NEWPID}; },
        Fault::kValue, 1},
@@ -207,18 +239,18 @@ TEST(Wire, NamesTheStepThatIsWrong) {
       {"create longer than the source", [](P& p) { act<step::Bind>(p).create = {"x", "home", "u", "new", "deep"}; },
        Fault::kValue, 6},
       {"create with an empty name", [](P& p) { act<step::Bind>(p).create = {"", "deep"}; }, Fault::kValue, 6},
-      {"half an instruction", [](P& p) { act<step::Filter>(p).program.pop_back(); }, Fault::kValue, 18},
-      {"no instruction", [](P& p) { act<step::Filter>(p).program.clear(); }, Fault::kValue, 18},
-      {"no argv[0]", [](P& p) { act<step::Execute>(p).argv.clear(); }, Fault::kValue, 19},
-      {"uid -1", [](P& p) { act<step::RunAs>(p).uid = UINT32_MAX; }, Fault::kValue, 15},
-      {"soft limit above the hard one", [](P& p) { act<step::ResourceLimit>(p).soft = 3; }, Fault::kValue, 14},
-      {"no Landlock ABI", [](P& p) { act<step::Landlock>(p).abi = 0; }, Fault::kValue, 17},
+      {"half an instruction", [](P& p) { act<step::Filter>(p).program.pop_back(); }, Fault::kValue, 20},
+      {"no instruction", [](P& p) { act<step::Filter>(p).program.clear(); }, Fault::kValue, 20},
+      {"no argv[0]", [](P& p) { act<step::Execute>(p).argv.clear(); }, Fault::kValue, 21},
+      {"uid -1", [](P& p) { act<step::RunAs>(p).uid = UINT32_MAX; }, Fault::kValue, 17},
+      {"soft limit above the hard one", [](P& p) { act<step::ResourceLimit>(p).soft = 3; }, Fault::kValue, 16},
+      {"no Landlock ABI", [](P& p) { act<step::Landlock>(p).abi = 0; }, Fault::kValue, 19},
       {"two roots", [](P& p) { p.steps.insert(p.steps.begin() + 2, p.steps[1]); }, Fault::kOrder, 3},
-      {"a mount after the root was entered", [](P& p) { std::swap(p.steps[10], p.steps[11]); }, Fault::kOrder, 12},
-      {"something after the end", [](P& p) { p.steps.push_back(p.steps[13]); }, Fault::kOrder, 20},
+      {"a mount after the root was entered", [](P& p) { std::swap(p.steps[12], p.steps[13]); }, Fault::kOrder, 14},
+      {"something after the end", [](P& p) { p.steps.push_back(p.steps[15]); }, Fault::kOrder, 22},
       {"nothing to execute", [](P& p) { p.steps.pop_back(); }, Fault::kOrder, 0},
-      {"privileges kept", [](P& p) { p.steps.erase(p.steps.begin() + 15); }, Fault::kOrder, 0},
-      {"the root not entered", [](P& p) { p.steps.erase(p.steps.begin() + 11); }, Fault::kOrder, 0},
+      {"privileges kept", [](P& p) { p.steps.erase(p.steps.begin() + 17); }, Fault::kOrder, 0},
+      {"the root not entered", [](P& p) { p.steps.erase(p.steps.begin() + 13); }, Fault::kOrder, 0},
       {"no step at all", [](P& p) { p.steps.clear(); }, Fault::kSize, 0},
   };
   for (const Spoilt& one : cases) {
@@ -244,7 +276,7 @@ TEST(Wire, RefusesWhatNoPlanCanSay) {
     return wire::View::decode(bytes).error().fault;
   };
   EXPECT_EQ(with(0, [](wire::Record& r) { r.op = Op{0}; }), Fault::kOp);
-  EXPECT_EQ(with(0, [](wire::Record& r) { r.op = Op{21}; }), Fault::kOp);
+  EXPECT_EQ(with(0, [](wire::Record& r) { r.op = Op{23}; }), Fault::kOp);
   EXPECT_EQ(with(0, [](wire::Record& r) { r.step = 0; }), Fault::kStep);
   EXPECT_EQ(with(3, [](wire::Record& r) { r.step = 3; }), Fault::kStep);
   EXPECT_EQ(with(2, [](wire::Record& r) { r.flags = 1; }), Fault::kShape);
@@ -253,8 +285,10 @@ TEST(Wire, RefusesWhatNoPlanCanSay) {
   EXPECT_EQ(with(2, [](wire::Record& r) { r.refs[0].offset = UINT32_MAX; }), Fault::kReference);
   EXPECT_EQ(with(2, [](wire::Record& r) { r.refs[0].size = UINT32_MAX; }), Fault::kReference);
   EXPECT_EQ(with(2, [](wire::Record& r) { r.refs[0].size -= 1; }), Fault::kReference);
-  EXPECT_EQ(with(18, [](wire::Record& r) { r.step = 16; }), Fault::kOrder);  // a rule of another step
-  EXPECT_EQ(with(17, [](wire::Record& r) { r.op = Op::kFilter; }), Fault::kStep);
+  EXPECT_EQ(with(12, [](wire::Record& r) { r.step = 11; }), Fault::kOrder);  // a stub of another step
+  EXPECT_EQ(with(11, [](wire::Record& r) { r.flags |= wire::kReadOnly; }), Fault::kShape);
+  EXPECT_EQ(with(22, [](wire::Record& r) { r.step = 18; }), Fault::kOrder);  // a rule of another step
+  EXPECT_EQ(with(21, [](wire::Record& r) { r.op = Op::kFilter; }), Fault::kStep);
 }
 
 TEST(Wire, RefusesOtherMagicAndVersion) {
