@@ -12,6 +12,8 @@
 #include <string_view>
 #include <vector>
 
+#include "plan/aliases.h"
+
 namespace cordon::plan {
 
 /// What makes a file the same file: device, inode, type and birth time. A descriptor is kept on it (host::Pins) from
@@ -206,6 +208,8 @@ struct HostFacts {
   /// cannot be read, is no regular file or is longer than kLongestText.
   std::map<std::string, std::string> texts;
 
+  std::optional<AliasAnswer> aliases;  ///< of the last scan; `asked` says of what
+
   [[nodiscard]] const FeatureFact& feature(Feature which) const { return features[static_cast<std::size_t>(which)]; }
   [[nodiscard]] FeatureFact& feature(Feature which) { return features[static_cast<std::size_t>(which)]; }
   friend bool operator==(const HostFacts&, const HostFacts&) = default;
@@ -223,6 +227,7 @@ struct Questions {
   std::vector<std::string> texts;        ///< absolute: the content of these
   std::vector<std::uint32_t> accounts;   ///< uids
   std::string working_directory;         ///< for the policy's relative programs
+  std::optional<AliasQuestion> aliases;  ///< asked last, when everything else is known
   friend bool operator==(const Questions&, const Questions&) = default;
 };
 

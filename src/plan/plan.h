@@ -295,6 +295,7 @@ struct Plan {
   std::vector<Layer> requested;  ///< layers that this run promises
   std::vector<Degradation> degradations;
   std::vector<Note> notes;
+  std::vector<Alias> accepted_aliases;  ///< other names of credentials that the target sees: --accept-alias
 
   [[nodiscard]] const Step& at(base::StepId id) const { return steps.at(id.value - 1U); }
   friend bool operator==(const Plan&, const Plan&) = default;

@@ -287,6 +287,10 @@ void FakeHost::answer(const plan::Questions& questions) {
     const bool there = fact.state == PathState::kPresent && found != nodes_.end() && fact.id.type == S_IFREG;
     facts.texts[path] = there ? found->second.content : "";
   }
+  if (questions.aliases) {
+    facts.aliases = aliases;
+    facts.aliases->asked = *questions.aliases;
+  }
   for (const std::uint32_t uid : questions.accounts) {
     const auto found = std::ranges::find(known_, uid, &plan::Account::uid);
     facts.accounts.push_back(found != known_.end() ? *found : plan::Account{.uid = uid, .gid = uid});

@@ -45,6 +45,8 @@ class FakeHost {
 
   std::map<std::string, std::string> environment;
   plan::HostFacts facts;  ///< filled by answer()
+  /// What every scan for other names of credentials finds; `asked` is filled in.
+  plan::AliasAnswer aliases;
 
   void answer(const plan::Questions& questions);
   /// Asks and answers until nothing is open. Fails the test after too many rounds.

@@ -6,6 +6,7 @@
 
 #include "base/text.h"
 #include "plan/wire.h"
+#include "planner/aliases.h"
 #include "planner/base.h"
 #include "planner/draft.h"
 #include "planner/environment.h"
@@ -173,6 +174,7 @@ Verdict plan(const policy::Policy& policy, const plan::HostFacts& facts) {
   want_program(draft, program, wants, links);
   hide_sockets(draft, wants);
   check_denials(draft, program, wants);
+  check_aliases(draft, alias_rules(facts), wants);
   refuse_unsupported(draft);
   check_host(draft);
   if (!draft.items.empty()) return plan::Refusal{std::move(draft.items)};

@@ -4,6 +4,7 @@
 #include <string>
 #include <utility>
 
+#include "planner/aliases.h"
 #include "planner/base.h"
 #include "planner/draft.h"
 #include "planner/grants.h"
@@ -71,7 +72,21 @@ void ask_what_the_policy_names(Asking& asking, const policy::Policy& policy) {
   asking.paths(policy.read);
   asking.paths(policy.write, Asking::Pin::kFirst);
   asking.paths(policy.deny, Asking::Pin::kFirst);
+  asking.paths(policy.posture.accept_alias);
   asking.program(program_key(policy));
+}
+
+/// Last, when what the target is shown is known: a scan may walk trees, and is made once.
+void ask_for_aliases(const policy::Policy& policy, const plan::HostFacts& facts, plan::Questions& questions) {
+  Draft draft{.policy = policy, .facts = facts, .plan = {}, .items = {}};
+  const Identity identity = decide_identity(policy, facts);
+  const Program program = find_program(draft, identity);
+  std::vector<Want> wants;
+  std::vector<Link> links;
+  want_grants(draft, identity, wants, links);
+  want_program(draft, program, wants, links);
+  auto question = alias_question(draft, alias_rules(facts), wants);
+  if (question && (!facts.aliases || facts.aliases->asked != *question)) questions.aliases = std::move(question);
 }
 
 }  // namespace
@@ -98,12 +113,14 @@ plan::Questions next_questions(const policy::Policy& policy, const plan::HostFac
   for (const std::string& path : grant_listings(policy, facts)) asking.directory(path);
   plan::Questions questions = asking.take();
   questions.working_directory = facts.working_directory;
+  if (empty(questions)) ask_for_aliases(policy, facts, questions);
   return questions;
 }
 
 bool empty(const plan::Questions& questions) {
   return questions.paths.empty() && questions.programs.empty() && questions.directories.empty() &&
-         questions.environment.empty() && questions.accounts.empty() && questions.texts.empty();
+         questions.environment.empty() && questions.accounts.empty() && questions.texts.empty() &&
+         !questions.aliases;
 }
 
 }  // namespace cordon::planner

@@ -42,6 +42,10 @@ enum class Code : std::uint8_t {
   kGrantInsideDeny,
   kDenyTooBroad,
   kDenyMissingInWrite,
+  // Other names of credentials.
+  kCredentialAlias,
+  kAliasesUnchecked,
+  kAcceptAliasTooBroad,
   // The program.
   kEntrypointMissing,
   kEntrypointNotFile,

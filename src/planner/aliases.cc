@@ -1,0 +1,351 @@
+#include "planner/aliases.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <map>
+#include <string_view>
+#include <unordered_set>
+#include <utility>
+
+#include "base/error.h"
+#include "base/text.h"
+#include "planner/path_text.h"
+
+namespace cordon::planner {
+namespace {
+
+namespace shield = policy::shield;
+using plan::Alias;
+using plan::AliasKind;
+using plan::AliasScanEnd;
+using plan::PathFact;
+using plan::PathState;
+
+constexpr std::size_t kMostNamed = 8;  // one screen; the rest is counted
+
+/// What a package manager put there as root; nobody else can make names in it.
+constexpr std::array<std::string_view, 10> kSystemTrees = {
+    "/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/boot", "/nix/store", "/gnu/store"};
+
+bool is_system(std::string_view path) {
+  return std::ranges::any_of(kSystemTrees, [&](std::string_view tree) { return within(path, tree); });
+}
+
+void tidy(std::vector<std::string>& paths) {
+  std::ranges::sort(paths);
+  paths.erase(std::ranges::unique(paths).begin(), paths.end());
+}
+
+/// A path as it is spelled, and where it really is.
+void add_both(const plan::HostFacts& facts, const std::string& path, std::vector<std::string>& out) {
+  out.push_back(path);
+  const PathFact* fact = fact_of(facts, path);
+  if (fact != nullptr && fact->state == PathState::kPresent) out.push_back(fact->real);
+}
+
+/// Hidden whole rules and what `deny` names; what a read line names exactly is shown.
+class Secrets {
+ public:
+  Secrets(const Draft& draft, const shield::Rules& rules) {
+    for (const policy::PathGrant& grant : draft.policy.read) add_both(draft.facts, grant.path, opted_in_);
+    tidy(opted_in_);
+    for (const shield::Rule& rule : rules.list) {
+      if (rule.deny != shield::Deny::kAll || is_opted_in(rule.path)) continue;
+      hidden_.push_back(rule.path);
+      const bool counts = rule.alias_anchor == shield::AliasAnchor::kYes || rule.kind == shield::Kind::kFile;
+      if (counts) credentials_.push_back(rule.path);
+    }
+    for (const std::string& path : rules.alias_paths) {
+      if (!is_opted_in(path)) credentials_.push_back(path);
+    }
+    for (const policy::PathGrant& grant : draft.policy.deny) {
+      add_both(draft.facts, grant.path, hidden_);
+      add_both(draft.facts, grant.path, credentials_);
+    }
+    tidy(hidden_);
+    tidy(credentials_);
+  }
+
+  [[nodiscard]] const std::vector<std::string>& credentials() const { return credentials_; }
+  [[nodiscard]] const std::vector<std::string>& hidden() const { return hidden_; }
+
+ private:
+  [[nodiscard]] bool is_opted_in(std::string_view path) const {
+    return std::ranges::binary_search(opted_in_, path, {}, [](const std::string& one) { return std::string_view(one); });
+  }
+  std::vector<std::string> opted_in_, credentials_, hidden_;
+};
+
+bool shows(const Want& want, policy::AliasSearch search) {
+  if (want.access == Access::kHidden || !want.create.empty() || is_system(want.path)) return false;
+  switch (want.why) {
+    case Why::kRead:
+    case Why::kWrite:
+      return true;
+    case Why::kProgram:
+    case Why::kPrefix:
+      return search == policy::AliasSearch::kWhole;
+    case Why::kDeny:
+    case Why::kSocket:
+    case Why::kGuard:
+    case Why::kBase:
+      return false;
+  }
+  return false;
+}
+
+/// None in another.
+std::vector<plan::ExposedTree> exposed_trees(const Draft& draft, const std::vector<Want>& wants) {
+  std::vector<const Want*> shown;
+  for (const Want& want : wants) {
+    if (shows(want, draft.policy.posture.alias_search)) shown.push_back(&want);
+  }
+  std::ranges::sort(shown, [](const Want* a, const Want* b) { return path_before(a->path, b->path); });
+  std::vector<plan::ExposedTree> out;
+  for (const Want* want : shown) {
+    if (!out.empty() && within(want->path, out.back().path)) continue;
+    out.push_back({.path = want->path, .device = want->id.device});
+  }
+  return out;
+}
+
+/// Of the hidden paths those that bear on what is shown: at, in, or above it.
+std::vector<std::string> hidden_near(const std::vector<std::string>& hidden,
+                                     const std::vector<plan::ExposedTree>& exposed) {
+  std::unordered_set<std::string_view> trees, above;
+  for (const plan::ExposedTree& tree : exposed) {
+    trees.insert(tree.path);
+    for (std::string_view at = tree.path; at != "/"; at = parent_of(at)) above.insert(at);
+  }
+  const auto is_near = [&](std::string_view path) {
+    if (above.contains(path) || trees.contains("/")) return true;
+    for (std::string_view at = path; at != "/"; at = parent_of(at)) {
+      if (trees.contains(at)) return true;
+    }
+    return false;
+  };
+  std::vector<std::string> out;
+  std::ranges::copy_if(hidden, std::back_inserter(out), is_near);
+  return out;
+}
+
+/// Ready to be pasted behind a flag.
+std::string shell_word(const std::string& path) {
+  const auto plain = [](char c) {
+    return std::isalnum(static_cast<unsigned char>(c)) != 0 || std::string_view("/._-+,:@%").contains(c);
+  };
+  if (!path.empty() && std::ranges::all_of(path, plain)) return path;
+  if (base::find_unsafe_rune(path)) return base::quote(path);
+  std::string out = "'";
+  for (const char c : path) out += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return out + "'";
+}
+
+class Judge {
+ public:
+  Judge(Draft& draft, const Secrets& secrets, const std::vector<Want>& wants)
+      : draft_(draft), secrets_(secrets), wants_(wants) {}
+
+  void trees();
+  void unfinished(const plan::AliasAnswer& answer);
+  void found(const std::vector<Alias>& aliases);
+  void unread(const std::vector<std::string>& stores);
+
+ private:
+  [[nodiscard]] bool may_be_accepted(std::string_view tree) const;
+  [[nodiscard]] bool is_accepted(const Alias& alias) const;
+  [[nodiscard]] const Want* shown_by(std::string_view path) const;
+  [[nodiscard]] std::string suggestion(const Alias& alias, const std::vector<const Alias*>& all) const;
+  void refuse(const Alias& alias, const std::vector<const Alias*>& all);
+
+  Draft& draft_;
+  const Secrets& secrets_;
+  const std::vector<Want>& wants_;
+};
+
+/// A tree that holds a store, or lies in one, would accept names of what the shield itself is for.
+bool Judge::may_be_accepted(std::string_view tree) const {
+  if (tree == "/") return false;
+  return std::ranges::none_of(secrets_.credentials(), [&](const std::string& credential) {
+    return within(credential, tree) || within(tree, credential);
+  });
+}
+
+/// Judged whether or not anything was found: a flag that would lift too much is refused before it does.
+void Judge::trees() {
+  for (const policy::PathGrant& tree : draft_.policy.posture.accept_alias) {
+    std::vector<std::string> names;
+    add_both(draft_.facts, tree.path, names);
+    const bool fine = std::ranges::all_of(names, [&](const std::string& name) { return may_be_accepted(name); });
+    if (fine) continue;
+    draft_.refuse(Code::kAcceptAliasTooBroad, tree.at.span,
+                  fmt::format("--accept-alias {}: it is, holds or lies in a store of credentials",
+                              base::shown(tree.written)),
+                  "name the directory that holds the other name, and nothing broader");
+  }
+}
+
+bool Judge::is_accepted(const Alias& alias) const {
+  return std::ranges::any_of(draft_.policy.posture.accept_alias, [&](const policy::PathGrant& tree) {
+    const PathFact* fact = fact_of(draft_.facts, tree.path);
+    return within(alias.path, tree.path) ||
+           (fact != nullptr && fact->state == PathState::kPresent && within(alias.path, fact->real));
+  });
+}
+
+const Want* Judge::shown_by(std::string_view path) const {
+  const Want* nearest = nullptr;
+  for (const Want& want : wants_) {
+    if (want.access == Access::kHidden || want.why == Why::kBase) continue;
+    if (!within(path, want.path) && !within(want.path, path)) continue;
+    if (nearest == nullptr || nearest->path.size() < want.path.size()) nearest = &want;
+  }
+  return nearest;
+}
+
+std::string_view shared(std::string_view a, std::string_view b) {
+  while (!within(b, a)) a = parent_of(a);
+  return a;
+}
+
+/// The narrowest tree that holds this name and those beside it, and that would be accepted. Broader than what the
+/// target is shown it never is.
+std::string Judge::suggestion(const Alias& alias, const std::vector<const Alias*>& all) const {
+  const Want* want = shown_by(alias.path);
+  std::string_view top = alias.path;
+  while (want != nullptr && top != want->path && within(top, want->path) && may_be_accepted(parent_of(top))) {
+    top = parent_of(top);
+  }
+  std::string_view tree = top == alias.path ? top : parent_of(alias.path);
+  for (const Alias* other : all) {
+    if (within(other->path, top)) tree = shared(tree, other->path);
+  }
+  return std::string(tree);
+}
+
+void Judge::refuse(const Alias& alias, const std::vector<const Alias*>& all) {
+  const Want* want = shown_by(alias.path);
+  const std::string label = want != nullptr ? want->reason + ": " : std::string();
+  const std::string path = base::shown(alias.path), credential = base::shown(alias.credential);
+  std::string message;
+  switch (alias.kind) {
+    case AliasKind::kHardLink:
+      message = fmt::format("{} is the same file as {} (a hard link), which every run hides", path, credential);
+      break;
+    case AliasKind::kBindMount:
+      message = fmt::format("{} shows {} once more (a mount), which every run hides", path, credential);
+      break;
+    case AliasKind::kNetworkMount:
+      message = fmt::format("{} mounts the network file system of {} once more, so it may show that too", path,
+                            credential);
+      break;
+  }
+  const std::string tree = suggestion(alias, all);
+  std::string mend = may_be_accepted(tree)
+                         ? fmt::format("remove that name, or let the target have it: --accept-alias {}", shell_word(tree))
+                         : std::string("remove that name, or grant something narrower");
+  draft_.refuse(Code::kCredentialAlias, want != nullptr ? want->at : base::Span{}, label + message, std::move(mend));
+  draft_.items.back().is_grant = want != nullptr && (want->why == Why::kRead || want->why == Why::kWrite);
+}
+
+void Judge::found(const std::vector<Alias>& aliases) {
+  std::vector<const Alias*> open;
+  for (const Alias& alias : aliases) {
+    if (is_accepted(alias)) {
+      draft_.plan.accepted_aliases.push_back(alias);
+    } else {
+      open.push_back(&alias);
+    }
+  }
+  for (std::size_t i = 0; i < std::min(open.size(), kMostNamed); ++i) refuse(*open[i], open);
+  if (open.size() <= kMostNamed) return;
+  draft_.refuse(Code::kCredentialAlias, {},
+                fmt::format("and {} more names of credentials are shown", open.size() - kMostNamed),
+                "grant something narrower");
+}
+
+void Judge::unfinished(const plan::AliasAnswer& answer) {
+  const std::string where = base::shown(answer.where);
+  std::string why;
+  switch (answer.end) {
+    case AliasScanEnd::kComplete:
+      return;
+    case AliasScanEnd::kPartial:
+      draft_.note("credential-aliases-partial",
+                  "only a part of what is granted was searched for other names of your credentials; a run searches "
+                  "all of it",
+                  {});
+      return;
+    case AliasScanEnd::kTooMany:
+      why = fmt::format("there are too many entries (it stopped in {})", where);
+      break;
+    case AliasScanEnd::kTooDeep:
+      why = fmt::format("directories are nested too deeply at {}", where);
+      break;
+    case AliasScanEnd::kTooLong:
+      why = fmt::format("it took too long (it stopped in {})", where);
+      break;
+    case AliasScanEnd::kMountTable:
+      why = "/proc/self/mountinfo cannot be read whole";
+      break;
+    case AliasScanEnd::kCannotBeRead:
+      why = fmt::format("{} cannot be read ({})", where, base::errno_name(answer.code));
+      break;
+  }
+  const Want* want = answer.where.empty() ? nullptr : shown_by(answer.where);
+  draft_.refuse(Code::kAliasesUnchecked, want != nullptr ? want->at : base::Span{},
+                fmt::format("{}some of your credentials may have other names in what is granted, and the search for "
+                            "them did not end: {}",
+                            want != nullptr ? want->reason + ": " : std::string(), why),
+                answer.end == AliasScanEnd::kMountTable ? "" : "grant something narrower");
+}
+
+void Judge::unread(const std::vector<std::string>& stores) {
+  for (const std::string& store : stores) {
+    draft_.note("credential-store-unread",
+                fmt::format("you may not read {} yourself, so other names of its files were not looked for",
+                            base::shown(store)),
+                {});
+  }
+}
+
+std::optional<plan::AliasQuestion> question_of(const Draft& draft, const Secrets& secrets,
+                                               const std::vector<Want>& wants) {
+  plan::AliasQuestion question;
+  question.exposed = exposed_trees(draft, wants);
+  if (question.exposed.empty() || secrets.credentials().empty()) return std::nullopt;
+  question.credentials = secrets.credentials();
+  question.hidden = hidden_near(secrets.hidden(), question.exposed);
+  question.homes = own_homes(draft.facts);
+  question.effort = draft.policy.posture.alias_search == policy::AliasSearch::kQuick ? plan::AliasEffort::kQuick
+                                                                                     : plan::AliasEffort::kWhole;
+  return question;
+}
+
+}  // namespace
+
+std::optional<plan::AliasQuestion> alias_question(const Draft& draft, const shield::Rules& rules,
+                                                  const std::vector<Want>& wants) {
+  return question_of(draft, Secrets(draft, rules), wants);
+}
+
+void check_aliases(Draft& draft, const shield::Rules& rules, const std::vector<Want>& wants) {
+  const Secrets secrets(draft, rules);
+  Judge judge(draft, secrets, wants);
+  judge.trees();
+  const auto question = question_of(draft, secrets, wants);
+  if (!question) return;
+  const auto& answer = draft.facts.aliases;
+  if (!answer || answer->asked != *question) {
+    draft.refuse(Code::kAliasesUnchecked, {}, "nobody looked whether your credentials have other names", "");
+    return;
+  }
+  judge.unfinished(*answer);
+  judge.found(answer->found);
+  judge.unread(answer->unread);
+}
+
+}  // namespace cordon::planner
