@@ -74,11 +74,13 @@ MountTable MountTable::read() {
 
 MountTable MountTable::parse(std::string_view mountinfo) {
   MountTable table;
+  table.whole_ = mountinfo.ends_with('\n');
   for (std::string_view line : base::split(mountinfo, '\n')) {
+    if (line.empty()) continue;
     const auto id = base::parse_decimal(next_field(line));
     next_field(line);  // parent
-    next_field(line);  // device
-    next_field(line);  // root
+    const std::string_view device = next_field(line);
+    const std::string_view root = next_field(line);
     const std::string_view point = next_field(line);
     const std::string_view options = next_field(line);
     while (!line.empty() && next_field(line) != "-") {
@@ -86,9 +88,14 @@ MountTable MountTable::parse(std::string_view mountinfo) {
     const std::string_view type = next_field(line);
     next_field(line);  // source
     const std::string_view super_options = next_field(line);
-    if (!id || type.empty() || !point.starts_with('/')) continue;
+    if (!id || type.empty() || !point.starts_with('/')) {
+      table.whole_ = false;
+      continue;
+    }
     Mount mount{.point = unescape(point),
                 .type = unescape(type),
+                .device = std::string(device),
+                .root = unescape(root),
                 .noexec = has_option(options, "noexec"),
                 .read_only = has_option(options, "ro") || has_option(super_options, "ro")};
     if (may_hang(mount)) table.may_hang_.push_back(*id);

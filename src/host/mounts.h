@@ -15,8 +15,10 @@
 namespace cordon::host {
 
 struct Mount {
-  std::string point;  ///< unescaped
-  std::string type;   ///< "ext4", "fuse.sshfs"
+  std::string point;   ///< unescaped
+  std::string type;    ///< "ext4", "fuse.sshfs"
+  std::string device;  ///< of the file system, "8:1": the same in every mount of it
+  std::string root;    ///< which directory of the file system is mounted here, unescaped
   bool noexec = false;
   bool read_only = false;  ///< the mount or its superblock
 };
@@ -31,6 +33,9 @@ class MountTable {
   static MountTable parse(std::string_view mountinfo);
 
   [[nodiscard]] const Mount* find(std::uint64_t mount_id) const;
+  [[nodiscard]] const std::unordered_map<std::uint64_t, Mount>& all() const { return by_id_; }
+  /// False where the table could not be read, or a line of it could not be parsed.
+  [[nodiscard]] bool is_whole() const { return whole_; }
 
   /// True where a mount's answers may hang (its server is on the network or is a program): questions then need a bound.
   [[nodiscard]] bool any_may_hang() const { return !may_hang_.empty(); }
@@ -40,6 +45,7 @@ class MountTable {
  private:
   std::unordered_map<std::uint64_t, Mount> by_id_;
   std::vector<std::uint64_t> may_hang_;
+  bool whole_ = false;
 };
 
 /// What fstatfs(2) says of a mount that is not in the table.

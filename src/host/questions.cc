@@ -8,6 +8,7 @@
 #include <thread>
 #include <utility>
 
+#include "host/alias_scan.h"
 #include "host/bounded.h"
 #include "host/host.h"
 #include "kernel/file.h"
@@ -24,6 +25,7 @@ struct Inquiry::State {
         mounts(std::move(table)),
         watch(mounts->any_may_hang() ? std::make_shared<Watch>() : nullptr),
         pins(std::make_shared<PinStore>()),
+        aliases({.uid = settings.uid, .dead_mounts = dead, .watch = watch, .bounds = {}}),
         tree({.uid = settings.uid,
               .overrides_modes = settings.overrides_modes,
               .dead_mounts = std::move(dead),
@@ -41,6 +43,7 @@ struct Inquiry::State {
     return Listing{.directory = asked.directory, .entries = list(asked.directory)};
   }
 
+  Answer answer_one(const AliasesQuestion& asked) { return scan_aliases(asked.asked, *mounts, aliases); }
   Answer answer_one(const TextQuestion& asked) { return Content{.path = asked.path, .text = text(asked.path)}; }
 
   /// A text that was cut would be another text: longer than the bound is none.
@@ -77,6 +80,7 @@ struct Inquiry::State {
   std::shared_ptr<const MountTable> mounts;
   std::shared_ptr<Watch> watch;
   std::shared_ptr<PinStore> pins;
+  AliasSettings aliases;
   Tree tree;
   Resolver resolver;
   Programs programs;
@@ -107,6 +111,10 @@ Answer unanswered(const Question& question, int code) {
       return Listing{.directory = asked.directory, .entries = base::fail(std::move(error))};
     }
     Answer operator()(const TextQuestion& asked) const { return Content{.path = asked.path, .text = {}}; }
+    Answer operator()(const AliasesQuestion& asked) const {
+      return plan::AliasAnswer{
+          .asked = asked.asked, .end = plan::AliasScanEnd::kCannotBeRead, .where = "/", .code = code};
+    }
   };
   return std::visit(Visitor{code}, question);
 }

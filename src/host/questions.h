@@ -34,7 +34,11 @@ struct ListQuestion {
 struct TextQuestion {
   std::string path;
 };
-using Question = std::variant<PathQuestion, ProgramQuestion, ListQuestion, TextQuestion>;
+/// For other names of credentials: by far the longest question, and the last.
+struct AliasesQuestion {
+  plan::AliasQuestion asked;
+};
+using Question = std::variant<PathQuestion, ProgramQuestion, ListQuestion, TextQuestion, AliasesQuestion>;
 
 struct Listing {
   std::string directory;
@@ -44,7 +48,7 @@ struct Content {
   std::string path;
   std::string text;  ///< "" where there is none to be had
 };
-using Answer = std::variant<plan::PathFact, plan::ProgramFact, Listing, Content>;
+using Answer = std::variant<plan::PathFact, plan::ProgramFact, Listing, Content, plan::AliasAnswer>;
 
 struct InquirySettings {
   std::uint32_t uid = 0;

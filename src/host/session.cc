@@ -52,6 +52,8 @@ base::Result<void> add(Answer& answer, plan::HostFacts& facts) {
     facts.programs.insert_or_assign(asked, std::move(*program));
   } else if (auto* content = std::get_if<Content>(&answer)) {
     facts.texts.insert_or_assign(content->path, std::move(content->text));
+  } else if (auto* aliases = std::get_if<plan::AliasAnswer>(&answer)) {
+    facts.aliases = std::move(*aliases);
   } else {
     auto& listing = std::get<Listing>(answer);
     CORDON_TRY(auto entries, std::move(listing.entries));
@@ -144,6 +146,7 @@ std::vector<Question> Session::Impl::open_questions(const plan::Questions& quest
   for (const std::string& text : questions.texts) {
     if (!facts.texts.contains(text)) open.emplace_back(TextQuestion{text});
   }
+  if (questions.aliases) open.emplace_back(AliasesQuestion{*questions.aliases});
   return open;
 }
 

@@ -27,8 +27,8 @@ using plan::PathState;
 constexpr std::size_t kMostNamed = 8;  // one screen; the rest is counted
 
 /// What a package manager put there as root; nobody else can make names in it.
-constexpr std::array<std::string_view, 10> kSystemTrees = {
-    "/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/boot", "/nix/store", "/gnu/store"};
+constexpr std::array<std::string_view, 10> kSystemTrees = {"/usr",   "/bin",    "/sbin", "/lib",       "/lib32",
+                                                           "/lib64", "/libx32", "/boot", "/nix/store", "/gnu/store"};
 
 bool is_system(std::string_view path) {
   return std::ranges::any_of(kSystemTrees, [&](std::string_view tree) { return within(path, tree); });
@@ -74,7 +74,8 @@ class Secrets {
 
  private:
   [[nodiscard]] bool is_opted_in(std::string_view path) const {
-    return std::ranges::binary_search(opted_in_, path, {}, [](const std::string& one) { return std::string_view(one); });
+    return std::ranges::binary_search(opted_in_, path, {},
+                                      [](const std::string& one) { return std::string_view(one); });
   }
   std::vector<std::string> opted_in_, credentials_, hidden_;
 };
@@ -181,10 +182,10 @@ void Judge::trees() {
     add_both(draft_.facts, tree.path, names);
     const bool fine = std::ranges::all_of(names, [&](const std::string& name) { return may_be_accepted(name); });
     if (fine) continue;
-    draft_.refuse(Code::kAcceptAliasTooBroad, tree.at.span,
-                  fmt::format("--accept-alias {}: it is, holds or lies in a store of credentials",
-                              base::shown(tree.written)),
-                  "name the directory that holds the other name, and nothing broader");
+    draft_.refuse(
+        Code::kAcceptAliasTooBroad, tree.at.span,
+        fmt::format("--accept-alias {}: it is, holds or lies in a store of credentials", base::shown(tree.written)),
+        "name the directory that holds the other name, and nothing broader");
   }
 }
 
@@ -239,14 +240,15 @@ void Judge::refuse(const Alias& alias, const std::vector<const Alias*>& all) {
       message = fmt::format("{} shows {} once more (a mount), which every run hides", path, credential);
       break;
     case AliasKind::kNetworkMount:
-      message = fmt::format("{} mounts the network file system of {} once more, so it may show that too", path,
-                            credential);
+      message =
+          fmt::format("{} mounts the network file system of {} once more, so it may show that too", path, credential);
       break;
   }
   const std::string tree = suggestion(alias, all);
-  std::string mend = may_be_accepted(tree)
-                         ? fmt::format("remove that name, or let the target have it: --accept-alias {}", shell_word(tree))
-                         : std::string("remove that name, or grant something narrower");
+  std::string mend =
+      may_be_accepted(tree)
+          ? fmt::format("remove that name, or let the target have it: --accept-alias {}", shell_word(tree))
+          : std::string("remove that name, or grant something narrower");
   draft_.refuse(Code::kCredentialAlias, want != nullptr ? want->at : base::Span{}, label + message, std::move(mend));
   draft_.items.back().is_grant = want != nullptr && (want->why == Why::kRead || want->why == Why::kWrite);
 }

@@ -119,8 +119,7 @@ plan::Questions next_questions(const policy::Policy& policy, const plan::HostFac
 
 bool empty(const plan::Questions& questions) {
   return questions.paths.empty() && questions.programs.empty() && questions.directories.empty() &&
-         questions.environment.empty() && questions.accounts.empty() && questions.texts.empty() &&
-         !questions.aliases;
+         questions.environment.empty() && questions.accounts.empty() && questions.texts.empty() && !questions.aliases;
 }
 
 }  // namespace cordon::planner
