@@ -111,9 +111,13 @@ int approve(Context& context, const Arguments& arguments) {
   const auto stopped = [&](const Stop& why) {
     return refuse(context, arguments.command, false, why.refused, why.source, "not stamped");
   };
+  policy::Posture posture;
+  auto accepted = accepted_aliases(invocation, arguments);
+  if (!accepted) return stopped(accepted.error());
+  posture.accept_alias = std::move(*accepted);
   auto host = open_host(invocation);
   if (!host) return stopped(host.error());
-  auto opened = open(invocation, host->facts, {arguments.operand(), {}, {}});
+  auto opened = open(invocation, host->facts, {arguments.operand(), std::move(posture), {}});
   if (!opened) return stopped(opened.error());
   if (arguments.has("--pin"))
     if (auto pinned = pin_entrypoint(*opened, host->facts); !pinned) return stopped(pinned.error());

@@ -13,7 +13,7 @@ int inspect(Context& context, const Arguments& arguments) {
   const auto stopped = [&](const Stop& why) {
     return refuse(context, arguments.command, json, why.refused, why.source, "a run would be refused");
   };
-  const auto posture = posture_of(arguments);
+  const auto posture = posture_of(invocation, arguments);
   if (!posture) return stopped(posture.error());
   auto host = open_host(invocation);
   if (!host) return stopped(host.error());

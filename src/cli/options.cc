@@ -9,12 +9,16 @@ namespace cordon::cli {
 namespace {
 
 constexpr OptionRow kJson{"--json", "", "say it as JSON on standard output"};
+constexpr OptionRow kAcceptAlias{"--accept-alias", "TREE",
+                                 "let the target have other names of hidden credentials that stand in TREE",
+                                 Times::kMany, Complete::kFile};
 
 constexpr std::array kRunFlags = {
     OptionRow{"--strict", "", "every layer of the sandbox, or nothing is run"},
     OptionRow{"--allow-degraded", "", "run with what this host can hold, naming what it cannot"},
     OptionRow{"--allow-unapproved", "", "run although nobody approved the manifest as it is now"},
     OptionRow{"--env", "NAME=VALUE", "the value of a name that the manifest lists", Times::kMany},
+    kAcceptAlias,
     OptionRow{"--dry-run", "", "show the plan and run nothing"},
     OptionRow{"--report", "FILE", "write what became of the run to FILE, as JSON", Times::kOnce, Complete::kFile},
     OptionRow{"--as-root", "", "stay root although the entrypoint belongs to somebody else"},
@@ -24,16 +28,19 @@ constexpr std::array kRunFlags = {
 constexpr std::array kValidateFlags = {
     OptionRow{"--strict", "", "fail where the stamp, the program or a grant does not hold here (for CI)"},
     OptionRow{"--relocatable", "", "fail where a path ties the manifest to this host"},
+    kAcceptAlias,
     kJson,
 };
 constexpr std::array kApproveFlags = {
     OptionRow{"--yes", "", "stamp without asking"},
     OptionRow{"--pin", "", "let the stamp cover the entrypoint's content too"},
+    kAcceptAlias,
 };
 constexpr std::array kInspectFlags = {
     OptionRow{"--strict", "", "plan as run --strict would"},
     OptionRow{"--allow-degraded", "", "plan as run --allow-degraded would"},
     OptionRow{"--env", "NAME=VALUE", "the value of a name that the manifest lists", Times::kMany},
+    kAcceptAlias,
     OptionRow{"--as-root", "", "plan as run --as-root would"},
     kJson,
 };

@@ -110,8 +110,8 @@ base::Result<void, Stop> Job::find_report_file() {
 base::Result<plan::Plan, Stop> Job::prepare() {
   CORDON_OK(check_flags());
   CORDON_OK(find_report_file());
-  CORDON_TRY(const policy::Posture posture, posture_of(arguments_));
   const Invocation& invocation = context_.invocation;
+  CORDON_TRY(const policy::Posture posture, posture_of(invocation, arguments_));
   CORDON_TRY(host_, open_host(invocation));
   auto opened = open(invocation, host_->facts, {arguments_.operand(), posture, arguments_.values("--env")});
   if (!opened) {

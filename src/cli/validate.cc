@@ -38,9 +38,14 @@ int validate(Context& context, const Arguments& arguments) {
   const auto stopped = [&](const Stop& why) {
     return refuse(context, arguments.command, json, why.refused, why.source, "the manifest is not valid");
   };
+  policy::Posture posture;
+  auto accepted = accepted_aliases(invocation, arguments);
+  if (!accepted) return stopped(accepted.error());
+  posture.accept_alias = std::move(*accepted);
+  posture.alias_search = policy::AliasSearch::kQuick;
   auto host = open_host(invocation);
   if (!host) return stopped(host.error());
-  auto opened = open(invocation, host->facts, {arguments.operand(), {}, {}});
+  auto opened = open(invocation, host->facts, {arguments.operand(), std::move(posture), {}});
   if (!opened) return stopped(opened.error());
   auto decided = verdict(opened->policy, *host, Probing::kProbe);
   if (!decided) return stopped(decided.error());

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/abs_path.h"
 #include "base/text.h"
 #include "cordon_build_id.h"
 
@@ -69,11 +70,26 @@ void probe_unknown(Host& host) {
 
 Stop stop(report::Refused refused, std::string source) { return {std::move(refused), std::move(source)}; }
 
-base::Result<policy::Posture, Stop> posture_of(const Arguments& arguments) {
+base::Result<std::vector<policy::PathGrant>, Stop> accepted_aliases(const Invocation& invocation,
+                                                                    const Arguments& arguments) {
+  std::vector<policy::PathGrant> trees;
+  const auto here = base::AbsPath::parse(invocation.caller.working_directory);
+  for (const std::string& tree : arguments.values("--accept-alias")) {
+    const auto path = here ? here->join(tree) : base::AbsPath::parse(tree);
+    if (!path)
+      return base::fail(stop(report::refused_usage("accept-alias-malformed", "--accept-alias needs a path",
+                                                   "--accept-alias TREE", usage_line(*arguments.command, 78))));
+    trees.push_back({.written = tree, .path = path->str(), .at = {.span = {}, .source = "--accept-alias"}});
+  }
+  return trees;
+}
+
+base::Result<policy::Posture, Stop> posture_of(const Invocation& invocation, const Arguments& arguments) {
   policy::Posture posture;
   posture.strict = arguments.has("--strict");
   posture.allow_degraded = arguments.has("--allow-degraded");
   posture.as_root = arguments.has("--as-root");
+  CORDON_TRY(posture.accept_alias, accepted_aliases(invocation, arguments));
   if (posture.strict && posture.allow_degraded)
     return base::fail(stop(report::refused_usage("flags-contradict", "--strict and --allow-degraded exclude each other",
                                                  "leave one of them out", usage_line(*arguments.command, 78))));

@@ -38,8 +38,12 @@ struct Request {
   std::vector<std::string> environment;  ///< NAME=VALUE of --env
 };
 
-/// --strict, --allow-degraded, --as-root; the first two exclude each other.
-base::Result<policy::Posture, Stop> posture_of(const Arguments& arguments);
+/// --strict, --allow-degraded, --as-root, --accept-alias; the first two exclude each other.
+base::Result<policy::Posture, Stop> posture_of(const Invocation& invocation, const Arguments& arguments);
+
+/// The trees of --accept-alias, relative ones seen from the working directory.
+base::Result<std::vector<policy::PathGrant>, Stop> accepted_aliases(const Invocation& invocation,
+                                                                    const Arguments& arguments);
 
 /// A manifest that was read, parsed and resolved. `policy` is resolved, `as_written` is what the stamp covers.
 struct Opened {

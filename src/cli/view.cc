@@ -148,6 +148,10 @@ report::ManifestView view_of(const Opened& opened, const Host& host, const plann
   view.pins = written(policy.pin);
   for (const planner::Callout& callout : planner::callouts(policy, host.facts))
     view.callouts.push_back({callout.code, callout.text, callout.at});
+  if (const auto& aliases = host.facts.aliases) {
+    view.credential_aliases = aliases->found;
+    view.credential_aliases_partial = aliases->end == plan::AliasScanEnd::kPartial;
+  }
   view.approval = approval_state(opened.stamp);
   if (relocatable == AskRelocatable::kYes) judge_relocatable(policy, view);
   return view;

@@ -152,6 +152,25 @@ const std::vector<Case>& cases() {
       {"deny: /", Code::kDenyTooBroad, [](H, P p) { p.deny("/"); }, "root directory", ""},
       {"denying what the target could make", Code::kDenyMissingInWrite,
        [](H h, P p) { h.directory("/home/me/w", 1000); p.deny("/home/me/w/.env").write("/home/me/w"); }, "lets the target make it", "mkdir"},
+      // Other names of credentials.
+      {"a hard link to a key", Code::kCredentialAlias,
+       [](H h, P p) {
+         h.file("/home/me/d/key", "k", 1000);
+         h.aliases.found = {{"/home/me/d/key", "/home/me/.ssh/id", plan::AliasKind::kHardLink}};
+         p.read("/home/me/d");
+       },
+       "is the same file as /home/me/.ssh/id", "--accept-alias /home/me/d"},
+      {"a search that never ended", Code::kAliasesUnchecked,
+       [](H h, P p) {
+         h.directory("/home/me/d", 1000);
+         h.aliases.end = plan::AliasScanEnd::kTooLong;
+         h.aliases.where = "/home/me/d";
+         p.read("/home/me/d");
+       },
+       "did not end: it took too long", "narrower"},
+      {"--accept-alias of a home", Code::kAcceptAliasTooBroad,
+       [](H, P p) { p.policy.posture.accept_alias.push_back({"~", "/home/me", {{}, "--accept-alias"}}); },
+       "holds or lies in a store", "name the directory", 0},
       // The program.
       {"no entrypoint", Code::kEntrypointMissing, [](H h, P) { h.remove("/home/me/run.sh"); }, "does not exist", "correct", 1},
       {"a directory as entrypoint", Code::kEntrypointNotFile,

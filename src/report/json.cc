@@ -117,6 +117,13 @@ std::string shortfall(const Report& report) {
   return out;
 }
 
+Json alias_json(const plan::Alias& alias) {
+  Json out;
+  out["path"] = alias.path;
+  out["credential"] = alias.credential;
+  return out;
+}
+
 /// What a verdict, a report file and a record say alike.
 void put_run(Json& out, const Report& report) {
   out["exit_code"] = report.exit_code;
@@ -133,6 +140,7 @@ void put_run(Json& out, const Report& report) {
   put_list(out, "denied", report.denials, denial_json);
   if (report.denials_total > 0) out["denied_total"] = report.denials_total;
   put_list(out, "missing_read_grants", report.missing_read_grants, [](const std::string& path) { return Json(path); });
+  put_list(out, "accepted_aliases", report.accepted_aliases, alias_json);
   put_list(out, "verified", report.verifications, verification_json);
   put_list(out, "notes", report.notes, note_json);
   out["wall_ms"] = report.wall_ms;
@@ -310,6 +318,8 @@ std::string manifest_document(const nlohmann::ordered_json& policy, const Manife
   put_list(out, "problems", all_items(view), item_json);
   put_list(out, "callouts", view.callouts, note_json);
   put_list(out, "notes", view.notes, note_json);
+  put_list(out, "credential_aliases", view.credential_aliases, alias_json);
+  if (view.credential_aliases_partial) out["credential_aliases_partial"] = true;
   put_list(out, "unset_env", view.unset_environment, [](const std::string& name) { return Json(name); });
   put_text(out, "program", view.program);
   if (!view.layers.empty()) out["report"] = posture_json(view.layers);

@@ -49,7 +49,9 @@ struct ManifestView {
   std::vector<plan::RefusedItem> problems;  ///< refusals that concern no single grant
   std::vector<plan::Note> callouts;         ///< worth a second look
   std::vector<plan::Note> notes;
-  std::vector<LayerLine> layers;  ///< as planned; empty where refused
+  std::vector<LayerLine> layers;                ///< as planned; empty where refused
+  std::vector<plan::Alias> credential_aliases;  ///< other names of hidden credentials in what is granted
+  bool credential_aliases_partial = false;      ///< only a part was searched
   ApprovalState approval = ApprovalState::kUnapproved;
   std::string approval_detail;            ///< which pinned file changed, who could rewrite the manifest, …
   std::optional<bool> relocatable;        ///< only where it was asked

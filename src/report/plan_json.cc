@@ -168,6 +168,9 @@ nlohmann::ordered_json plan_json(const plan::Plan& plan) {
                                    {"what", degradation.what},
                                    {"mend", degradation.mend}});
   }
+  for (const plan::Alias& alias : plan.accepted_aliases) {
+    out["accepted_aliases"].push_back({{"path", alias.path}, {"credential", alias.credential}});
+  }
   out["notes"] = Json::array();
   for (const plan::Note& note : plan.notes) {
     Json entry = {{"code", note.code}, {"text", note.text}};

@@ -174,6 +174,10 @@ std::string plan_text(const plan::Plan& plan) {
     out += fmt::format("        {}: {}{}\n", plan::layer_name(degradation.layer), degradation.what,
                        degradation.mend.empty() ? "" : "; mend: " + degradation.mend);
   }
+  if (!plan.accepted_aliases.empty()) out += "\nAccepted\n";
+  for (const plan::Alias& alias : plan.accepted_aliases) {
+    out += fmt::format("        {} is another name of {}\n", base::shown(alias.path), base::shown(alias.credential));
+  }
   if (!plan.notes.empty()) out += "\nNotes\n";
   for (const plan::Note& note : plan.notes) out += fmt::format("        {}\n", note.text);
   return out;

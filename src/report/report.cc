@@ -145,6 +145,7 @@ Report make_report(const plan::Plan& plan, const plan::Outcome& outcome) {
   report.lapses = outcome.lapses;
   report.degradations = plan.degradations;
   report.notes = plan.notes;
+  report.accepted_aliases = plan.accepted_aliases;
   if (outcome.setup_error) report.failure = failure_of(plan, *outcome.setup_error);
   note_failure(report);
   report.timeout_ms = plan.timeout_ms;

@@ -69,6 +69,7 @@ struct Report {
   std::vector<plan::Lapse> lapses;
   std::vector<plan::Degradation> degradations;
   std::vector<plan::Note> notes;
+  std::vector<plan::Alias> accepted_aliases;     ///< other names of credentials that the target saw
   std::vector<std::string> missing_read_grants;  ///< as written; set by cli/
   std::optional<Failure> failure;
   std::uint64_t timeout_ms = 0;

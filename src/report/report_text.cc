@@ -13,6 +13,7 @@ namespace cordon::report {
 namespace {
 
 constexpr std::size_t kDenialsShown = 8;  // one screen; the rest is counted
+constexpr std::size_t kAliasesShown = 4;
 constexpr std::string_view kPrefix = "cordon: ", kDeeper = "cordon:   ";
 
 class Lines {
@@ -96,6 +97,18 @@ void say_denials(Lines& lines, const Report& report) {
   lines.mend(fmt::format("to allow it, write in the manifest: {}", report.denials.front().grant));
 }
 
+/// Said after every run: what was accepted once is easily forgotten.
+void say_aliases(Lines& lines, const Report& report) {
+  const auto& aliases = report.accepted_aliases;
+  for (std::size_t i = 0; i < std::min(aliases.size(), kAliasesShown); ++i) {
+    lines.say("accepted:", Paint::kYellow,
+              fmt::format("the target saw {}, another name of {}", base::shown(aliases[i].path),
+                          base::shown(aliases[i].credential)));
+  }
+  if (aliases.size() > kAliasesShown)
+    lines.say("accepted:", Paint::kYellow, fmt::format("and {} more", aliases.size() - kAliasesShown));
+}
+
 void say_degradations(Lines& lines, const Report& report) {
   for (const plan::Degradation& degradation : report.degradations) {
     lines.say("weaker:", Paint::kYellow, fmt::format("{}: {}", plan::layer_name(degradation.layer), degradation.what));
@@ -121,6 +134,7 @@ std::string text(const Report& report, const Style& style) {
   Lines lines(style);
   say_ending(lines, report);
   say_denials(lines, report);
+  say_aliases(lines, report);
   say_degradations(lines, report);
   say_notes(lines, report);
   return lines.take();
