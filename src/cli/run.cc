@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "cli/commands.h"
 #include "cli/launcher.h"
+#include "cli/left_behind.h"
 #include "cli/replan.h"
 #include "cli/report_file.h"
 #include "cli/state.h"
@@ -49,6 +50,7 @@ class Job {
   std::optional<Opened> opened_;
   std::optional<ReportFile> report_file_;
   std::vector<plan::Note> location_notes_;
+  plan::LeftBehind left_;
   std::string run_id_ = new_run_id();
   std::string started_at_ = now_rfc3339();
   /// The supervisor failed while the target may have run: neither a verdict nor a refusal can be given.
@@ -139,6 +141,7 @@ base::Result<plan::Outcome, Stop> Job::start_and_wait(const plan::Plan& plan) {
     options.on_stdout = stream_to(report::Stream::kStdout);
     options.on_stderr = stream_to(report::Stream::kStderr);
   }
+  const host::AutoExecWatch watch = watch_writes(context_.invocation.caller, host_->facts, plan);
   auto run = supervise::Run::start(plan, std::move(options));
   if (!run) {
     plan::Outcome outcome;
@@ -146,6 +149,7 @@ base::Result<plan::Outcome, Stop> Job::start_and_wait(const plan::Plan& plan) {
     return outcome;
   }
   auto outcome = run->wait();
+  left_ = watch.after();
   if (outcome) return std::move(*outcome);
   lost_ = outcome.error();
   return base::fail(stop(report::refused(outcome.error(), "supervision-failed", "")));
@@ -197,7 +201,7 @@ base::Result<void, Stop> Job::write_report(const std::string& document) {
 
 int Job::stopped(const Stop& why) {
   if (lost_ && json_) {
-    context_.output.print(report::failed_event(*lost_));
+    context_.output.print(report::failed_event(*lost_, left_));
     return kRefused;
   }
   const std::string_view closing = lost_ ? "the run was ended; what it did until then stands" : "nothing was run";
@@ -208,6 +212,7 @@ int Job::stopped(const Stop& why) {
 }
 
 int Job::conclude(report::Report report) {
+  report.left = std::move(left_);
   report.notes.insert(report.notes.end(), location_notes_.begin(), location_notes_.end());
   for (const policy::PathGrant& grant : opened_->policy.read) {
     const auto fact = host_->facts.paths.find(grant.path);

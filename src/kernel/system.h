@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include <cstddef>
+#include <ctime>
 #include <span>
 
 #include "kernel/errno.h"
@@ -28,6 +29,13 @@ inline Sys<std::size_t> getxattr(const char* path, const char* name, std::span<s
   const ssize_t n = ::getxattr(path, name, into.data(), into.size());
   if (n < 0) return failed("getxattr");
   return static_cast<std::size_t>(n);
+}
+
+/// The coarse wall clock, with which the kernel stamps files.
+inline timespec coarse_time() {
+  timespec now{};
+  ::clock_gettime(CLOCK_REALTIME_COARSE, &now);
+  return now;
 }
 
 /// fork(2), of a process that may have threads: the child calls nothing that allocates or locks, and ends by _exit.

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "plan/left_behind.h"
 #include "plan/plan.h"
 
 namespace cordon::plan {

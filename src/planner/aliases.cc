@@ -329,6 +329,10 @@ std::optional<plan::AliasQuestion> question_of(const Draft& draft, const Secrets
 
 }  // namespace
 
+shield::Rules alias_rules(const plan::HostFacts& facts) {
+  return shield::rules_for({.anchors = own_homes(facts), .environment = {}});
+}
+
 std::optional<plan::AliasQuestion> alias_question(const Draft& draft, const shield::Rules& rules,
                                                   const std::vector<Want>& wants) {
   return question_of(draft, Secrets(draft, rules), wants);

@@ -124,6 +124,15 @@ Json alias_json(const plan::Alias& alias) {
   return out;
 }
 
+void put_left_behind(Json& out, const plan::LeftBehind& left) {
+  const auto as_is = [](const std::string& path) { return Json(path); };
+  put_list(out, "changed_auto_exec", left.changed, [](const plan::AutoExecChange& one) { return Json(one.path); });
+  put_list(out, "redirected_hooks", left.redirected_hooks, as_is);
+  put_list(out, "unresolved_hooks", left.unresolved_hooks, as_is);
+  put_list(out, "made_repositories", left.repositories, as_is);
+  if (left.partial) out["auto_exec_partial"] = true;
+}
+
 /// What a verdict, a report file and a record say alike.
 void put_run(Json& out, const Report& report) {
   out["exit_code"] = report.exit_code;
@@ -140,6 +149,7 @@ void put_run(Json& out, const Report& report) {
   put_list(out, "denied", report.denials, denial_json);
   if (report.denials_total > 0) out["denied_total"] = report.denials_total;
   put_list(out, "missing_read_grants", report.missing_read_grants, [](const std::string& path) { return Json(path); });
+  put_left_behind(out, report.left);
   put_list(out, "accepted_aliases", report.accepted_aliases, alias_json);
   put_list(out, "verified", report.verifications, verification_json);
   put_list(out, "notes", report.notes, note_json);
@@ -262,12 +272,13 @@ std::string refusal_event(const Refused& refused) {
   return line(out);
 }
 
-std::string failed_event(const base::Error& error) {
+std::string failed_event(const base::Error& error, const plan::LeftBehind& left) {
   Json out = versioned_event("failed");
   out["exit_code"] = 125;
   out["reason_code"] = "supervision-failed";
   out["reason"] = base::to_string(error);
   out["report"] = posture_json({});
+  put_left_behind(out, left);
   return line(out);
 }
 

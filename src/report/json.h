@@ -27,7 +27,7 @@ enum class Stream { kStdout, kStderr };
 std::string chunk_event(Stream stream, std::string_view bytes);
 std::string verdict_event(const Report& report);
 std::string refusal_event(const Refused& refused);
-std::string failed_event(const base::Error& error);
+std::string failed_event(const base::Error& error, const plan::LeftBehind& left = {});
 
 // One indented document each, with its newline.
 std::string report_document(const Report& report);     ///< `run --report FILE`

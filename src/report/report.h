@@ -71,6 +71,7 @@ struct Report {
   std::vector<plan::Note> notes;
   std::vector<plan::Alias> accepted_aliases;     ///< other names of credentials that the target saw
   std::vector<std::string> missing_read_grants;  ///< as written; set by cli/
+  plan::LeftBehind left;                         ///< set by cli/
   std::optional<Failure> failure;
   std::uint64_t timeout_ms = 0;
   std::uint64_t wall_ms = 0;

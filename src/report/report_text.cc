@@ -6,6 +6,7 @@
 #include <csignal>
 
 #include "base/text.h"
+#include "report/left_behind.h"
 #include "report/refused.h"
 #include "report/report.h"
 
@@ -135,6 +136,8 @@ std::string text(const Report& report, const Style& style) {
   say_ending(lines, report);
   say_denials(lines, report);
   say_aliases(lines, report);
+  for (const std::string& sentence : left_behind_sentences(report.left))
+    lines.say("changed:", Paint::kYellow, sentence);
   say_degradations(lines, report);
   say_notes(lines, report);
   return lines.take();

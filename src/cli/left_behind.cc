@@ -1,0 +1,48 @@
+#include "cli/left_behind.h"
+
+#include <algorithm>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "policy/shield/corpus.h"
+
+namespace cordon::cli {
+namespace {
+
+std::vector<std::string> writable_trees(const plan::Plan& plan) {
+  std::vector<std::string> out;
+  for (const plan::Step& step : plan.steps) {
+    if (const auto* bind = std::get_if<plan::step::Bind>(&step.act); bind != nullptr && !bind->attributes.read_only)
+      out.push_back(bind->source);
+    if (const auto* overlay = std::get_if<plan::step::StubOverlay>(&step.act)) out.push_back(overlay->source);
+  }
+  std::ranges::sort(out);
+  out.erase(std::ranges::unique(out).begin(), out.end());
+  return out;
+}
+
+/// In the order in which git reads them (git-config(1)): the last one decides.
+std::vector<std::string> git_configs(const host::Caller& caller, const std::string& home) {
+  std::vector<std::string> out = {"/etc/gitconfig"};
+  if (const std::string global = absolute_variable(caller, "GIT_CONFIG_GLOBAL"); !global.empty()) {
+    out.push_back(global);
+    return out;
+  }
+  std::string config = absolute_variable(caller, "XDG_CONFIG_HOME");
+  if (config.empty() && home.starts_with('/')) config = home + "/.config";
+  if (!config.empty()) out.push_back(config + "/git/config");
+  if (home.starts_with('/')) out.push_back(home + "/.gitconfig");
+  return out;
+}
+
+}  // namespace
+
+host::AutoExecWatch watch_writes(const host::Caller& caller, const plan::HostFacts& facts, const plan::Plan& plan) {
+  return host::AutoExecWatch({.roots = writable_trees(plan),
+                              .names = policy::shield::auto_executed(),
+                              .user_configs = git_configs(caller, facts.home),
+                              .home = facts.home});
+}
+
+}  // namespace cordon::cli

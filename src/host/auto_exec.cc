@@ -1,0 +1,287 @@
+#include "host/auto_exec.h"
+
+#include <dirent.h>
+
+#include <algorithm>
+#include <array>
+#include <deque>
+#include <utility>
+
+#include "base/abs_path.h"
+#include "host/alias_search.h"
+#include "kernel/file.h"
+#include "kernel/system.h"
+
+namespace cordon::host {
+namespace {
+
+using base::Fd;
+using base::FdView;
+using plan::FileChange;
+
+constexpr std::size_t kMostInDirectory = 256;
+constexpr std::size_t kMostRepositories = 64;
+constexpr std::size_t kMostRoots = 64;
+constexpr std::size_t kMostChanges = 256;
+// The look at what a run made anew.
+constexpr std::size_t kDeepest = 3;
+constexpr std::size_t kMostDirectories = 256;
+constexpr std::size_t kMostEntries = 8'192;
+
+/// What a shell or an editor takes up on entering a directory.
+constexpr std::array<std::string_view, 3> kFolderHooks = {".envrc", ".mise.toml", "mise.toml"};
+/// Made by tools in bulk, and entered by nobody.
+constexpr std::array<std::string_view, 6> kSkipped = {"node_modules", ".git",   "target",
+                                                      ".venv",        "vendor", "__pycache__"};
+
+constexpr std::uint64_t kWithin = kernel::kResolveBeneath | kernel::kResolveNoSymlinks;
+
+base::Result<Fd, kernel::Errno> open_below(FdView root, const std::string& path, int flags) {
+  return kernel::openat2(root, path.empty() ? "." : path.c_str(),
+                         {.flags = static_cast<std::uint64_t>(flags), .mode = 0, .resolve = kWithin});
+}
+
+std::string below(const std::string& directory, const std::string& name) {
+  return directory.empty() ? name : directory + "/" + name;
+}
+
+std::int64_t nanoseconds(const struct ::statx_timestamp& time) { return time.tv_sec * 1'000'000'000 + time.tv_nsec; }
+
+/// As the kernel stamps files: its coarse clock.
+std::int64_t now() {
+  const timespec time = kernel::coarse_time();
+  return time.tv_sec * 1'000'000'000LL + time.tv_nsec;
+}
+
+}  // namespace
+
+AutoExecWatch::State AutoExecWatch::state_of(const struct ::statx& stat) {
+  return {.device = makedev(stat.stx_dev_major, stat.stx_dev_minor),
+          .inode = stat.stx_ino,
+          .size = stat.stx_size,
+          .mode = stat.stx_mode,
+          .modified = nanoseconds(stat.stx_mtime),
+          .changed = nanoseconds(stat.stx_ctime)};
+}
+
+/// The files in one directory, links among them by themselves. A directory that is a link counts as one file.
+void AutoExecWatch::look_into(FdView root, const std::string& directory, Snapshot& into) {
+  const auto fd = open_below(root, directory, O_RDONLY | O_DIRECTORY);
+  if (!fd) {
+    const auto link = open_below(root, directory, O_PATH | O_NOFOLLOW);
+    const auto stat = link ? kernel::statx(*link) : base::fail(link.error());
+    if (stat) into.emplace(directory, state_of(*stat));
+    return;
+  }
+  std::size_t seen = 0;
+  static_cast<void>(for_each_entry(*fd, [&](const Entry& entry) {
+    if (entry.type == DT_DIR) return ++seen < kMostInDirectory;
+    const auto stat = kernel::statx(*fd, entry.name.c_str(), AT_SYMLINK_NOFOLLOW);
+    if (stat && !S_ISDIR(stat->stx_mode)) into.emplace(below(directory, entry.name), state_of(*stat));
+    return ++seen < kMostInDirectory;
+  }));
+}
+
+void AutoExecWatch::look_at_names(FdView root, const std::string& only, Snapshot& into) const {
+  for (const std::string_view name : settings_.names) {
+    if (!only.empty() && name != only) continue;
+    if (name.ends_with('/')) {
+      look_into(root, std::string(name.substr(0, name.size() - 1)), into);
+      continue;
+    }
+    const auto fd = open_below(root, std::string(name), O_PATH | O_NOFOLLOW);
+    const auto stat = fd ? kernel::statx(*fd) : base::fail(fd.error());
+    if (stat && !S_ISDIR(stat->stx_mode)) into.emplace(std::string(name), state_of(*stat));
+  }
+}
+
+void AutoExecWatch::look_at_hooks(FdView root, const std::vector<std::string>& hooks, Snapshot& into) {
+  for (const std::string& directory : hooks) look_into(root, directory, into);
+}
+
+/// Of git's hook directories those that lie in this grant, relative to it.
+std::vector<std::string> AutoExecWatch::hooks_below(const Root& root, const Hooks& git) const {
+  std::vector<std::string> out;
+  for (const std::string& directory : git.directories) {
+    if (directory == root.path) {
+      out.emplace_back();
+    } else if (lies_in(directory, root.path)) {
+      out.push_back(directory.substr(root.path == "/" ? 1 : root.path.size() + 1));
+    }
+  }
+  return out;
+}
+
+/// "" for the root itself, and each of its own directories.
+std::vector<std::string> AutoExecWatch::repositories_in(FdView root) {
+  std::vector<std::string> out;
+  const auto has_git = [&](const std::string& directory) {
+    return kernel::statx(root, below(directory, ".git").c_str(), AT_SYMLINK_NOFOLLOW).has_value();
+  };
+  if (has_git("")) out.emplace_back();
+  const auto fd = open_below(root, "", O_RDONLY | O_DIRECTORY);
+  if (!fd) return out;
+  std::size_t seen = 0, directories = 0;
+  static_cast<void>(for_each_entry(*fd, [&](const Entry& entry) {
+    if (entry.type == DT_DIR && entry.name != ".git") {
+      if (has_git(entry.name)) out.push_back(entry.name);
+      ++directories;
+    }
+    return ++seen < kMostEntries && directories < kMostRepositories;
+  }));
+  std::ranges::sort(out);
+  return out;
+}
+
+Fd AutoExecWatch::open_root(const Root& root) const {
+  auto fd = open_below(root.held, root.rest, O_PATH | O_DIRECTORY);
+  return fd ? std::move(*fd) : Fd();
+}
+
+/// Holds the root, or what stands of the way to it. A file is watched in its directory.
+bool AutoExecWatch::hold(Root& root) {
+  auto at = base::AbsPath::parse(root.path);
+  for (; at; at = at->parent()) {
+    auto fd = kernel::openat2(kernel::kHere, at->c_str(),
+                              {.flags = O_PATH | O_DIRECTORY, .mode = 0, .resolve = kernel::kResolveNoSymlinks});
+    if (fd) {
+      root.held = std::move(*fd);
+      return true;
+    }
+    if (at->is_root()) return false;
+    if (fd.error().code == ENOTDIR && root.rest.empty() && root.only.empty()) {
+      root.only = at->name();
+      root.path = at->parent().str();
+    } else {
+      root.rest = root.rest.empty() ? std::string(at->name()) : std::string(at->name()) + "/" + root.rest;
+    }
+  }
+  return false;
+}
+
+AutoExecWatch::AutoExecWatch(AutoExecSettings settings) : settings_(std::move(settings)), started_(now()) {
+  around_ = {.user_configs = settings_.user_configs, .home = settings_.home, .writable = settings_.roots};
+  if (settings_.roots.size() > kMostRoots) settings_.roots.resize(kMostRoots);
+  for (const std::string& path : settings_.roots) {
+    Root root;
+    root.path = path;
+    if (!hold(root)) continue;
+    if (root.rest.empty()) look_before(root);
+    roots_.push_back(std::move(root));
+  }
+}
+
+void AutoExecWatch::look_before(Root& root) const {
+  look_at_names(root.held, root.only, root.files);
+  if (!root.only.empty()) return;
+  root.git = find_hooks(root.path, around_);
+  root.hooks = hooks_below(root, root.git);
+  look_at_hooks(root.held, root.hooks, root.hook_files);
+  root.repositories = repositories_in(root.held);
+}
+
+namespace {
+
+template <class Snapshot, class Tell>
+void compare(const Snapshot& before, const Snapshot& after, Tell tell) {
+  for (const auto& [path, state] : after) {
+    const auto known = before.find(path);
+    if (known == before.end()) {
+      tell(path, FileChange::kMade);
+    } else if (!(known->second == state)) {
+      tell(path, FileChange::kChanged);
+    }
+  }
+  for (const auto& [path, state] : before) {
+    if (!after.contains(path)) tell(path, FileChange::kRemoved);
+  }
+}
+
+void tidy(std::vector<std::string>& list) {
+  std::ranges::sort(list);
+  list.erase(std::ranges::unique(list).begin(), list.end());
+}
+
+}  // namespace
+
+void AutoExecWatch::compare_hooks(const Root& root, FdView now, plan::LeftBehind& out) const {
+  const Hooks git = find_hooks(root.path, around_);
+  Snapshot files;
+  look_at_hooks(now, root.hooks, files);
+  compare(root.hook_files, files, [&](const std::string& path, FileChange change) {
+    // git's own samples are no hooks, and a removed hook executes nothing.
+    if (path.ends_with(".sample") || change == FileChange::kRemoved) return;
+    out.changed.push_back({.path = below_of(root.path, path), .change = change, .is_hook = true});
+  });
+  const bool same_checkout = git.checkout == root.git.checkout;
+  if (same_checkout && !git.checkout.empty()) {
+    std::ranges::set_difference(git.directories, root.git.directories, std::back_inserter(out.redirected_hooks));
+  }
+  const bool its_own = lies_in(git.checkout, root.path);
+  if (git.unresolved && (its_own || !root.git.unresolved)) out.unresolved_hooks.push_back(git.checkout);
+}
+
+/// Below the first level: what the kernel says was made or changed since the start. A change time cannot be set back.
+void AutoExecWatch::look_deeper(const Root& root, FdView now, plan::LeftBehind& out) const {
+  std::deque<std::pair<std::string, std::size_t>> open = {{"", 0}};
+  std::size_t directories = 0, entries = 0;
+  while (!open.empty()) {
+    const auto [directory, depth] = std::move(open.front());
+    open.pop_front();
+    const auto fd = open_below(now, directory, O_RDONLY | O_DIRECTORY);
+    if (!fd) continue;
+    if (++directories > kMostDirectories || entries > kMostEntries) {
+      out.partial = true;
+      return;
+    }
+    static_cast<void>(for_each_entry(*fd, [&](const Entry& entry) {
+      const std::string path = below(directory, entry.name);
+      const bool is_repository = entry.name == ".git" && depth > 1;
+      if (is_repository || std::ranges::find(kFolderHooks, entry.name) != kFolderHooks.end()) {
+        const auto stat = kernel::statx(*fd, entry.name.c_str(), AT_SYMLINK_NOFOLLOW);
+        const bool has_birth = stat && (stat->stx_mask & STATX_BTIME) != 0;
+        const bool made = stat && nanoseconds(has_birth ? stat->stx_btime : stat->stx_ctime) >= started_;
+        if (is_repository && made) out.repositories.push_back(below_of(root.path, directory));
+        if (!is_repository && stat && nanoseconds(stat->stx_ctime) >= started_)
+          out.changed.push_back({.path = below_of(root.path, path),
+                                 .change = has_birth && made ? FileChange::kMade : FileChange::kChanged});
+      } else if (entry.type == DT_DIR && depth < kDeepest &&
+                 std::ranges::find(kSkipped, entry.name) == kSkipped.end()) {
+        open.emplace_back(path, depth + 1);
+      }
+      return ++entries <= kMostEntries;
+    }));
+  }
+}
+
+plan::LeftBehind AutoExecWatch::after() const {
+  plan::LeftBehind out;
+  for (const Root& root : roots_) {
+    const Fd now = open_root(root);
+    if (!now.valid()) continue;
+    Snapshot files;
+    look_at_names(now, root.only, files);
+    compare(root.files, files, [&](const std::string& path, FileChange change) {
+      out.changed.push_back({.path = below_of(root.path, path), .change = change});
+    });
+    if (!root.only.empty()) continue;
+    compare_hooks(root, now, out);
+    std::vector<std::string> made;
+    std::ranges::set_difference(repositories_in(now), root.repositories, std::back_inserter(made));
+    for (const std::string& directory : made) out.repositories.push_back(below_of(root.path, directory));
+    look_deeper(root, now, out);
+  }
+  std::ranges::sort(out.changed, {}, &plan::AutoExecChange::path);
+  const auto twice = std::ranges::unique(out.changed, {}, &plan::AutoExecChange::path);
+  out.changed.erase(twice.begin(), twice.end());
+  if (out.changed.size() > kMostChanges) {
+    out.changed.resize(kMostChanges);
+    out.partial = true;
+  }
+  tidy(out.redirected_hooks);
+  tidy(out.unresolved_hooks);
+  tidy(out.repositories);
+  return out;
+}
+
+}  // namespace cordon::host

@@ -1,0 +1,220 @@
+#include "host/auto_exec.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <array>
+#include <chrono>
+#include <filesystem>
+#include <fstream>
+#include <thread>
+
+#include "host/host_testing.h"
+
+namespace cordon::host {
+namespace {
+
+namespace fs = std::filesystem;
+using plan::FileChange;
+using ::testing::Contains;
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+using ::testing::UnorderedElementsAre;
+
+constexpr std::array<std::string_view, 4> kNames = {"package.json", ".mvn/jvm.config", ".husky/", ".github/workflows/"};
+
+class AutoExec : public ::testing::Test {
+ protected:
+  AutoExec() {
+    home = make("home");
+    work = make("work");
+  }
+  std::string make(const std::string& name) const {
+    fs::create_directories(tree.path(name));
+    return tree.path(name);
+  }
+  std::string write(const std::string& name, const std::string& text = "x") const {
+    make(fs::path(name).parent_path().string());
+    std::ofstream(tree.path(name)) << text;
+    return tree.path(name);
+  }
+  [[nodiscard]] AutoExecWatch watch(std::vector<std::string> roots) const {
+    // What a test wrote a moment ago must lie before the start on the kernel's coarse clock.
+    std::this_thread::sleep_for(std::chrono::milliseconds(12));
+    return AutoExecWatch(
+        {.roots = std::move(roots), .names = kNames, .user_configs = {home + "/.gitconfig"}, .home = home});
+  }
+  [[nodiscard]] AutoExecWatch watch_work() const { return watch({work}); }
+  void repository(const std::string& name, const std::string& config = "") const {
+    write(name + "/.git/config", "[core]\n\tbare = false\n" + config);
+    make(name + "/.git/hooks");
+  }
+  static std::vector<std::string> paths(const plan::LeftBehind& left) {
+    std::vector<std::string> out;
+    for (const auto& change : left.changed) out.push_back(change.path);
+    return out;
+  }
+
+  testing::TempTree tree;
+  std::string home, work;
+};
+
+TEST_F(AutoExec, ARunThatTouchesNothingLeavesNothing) {
+  write("work/package.json");
+  write("work/.husky/pre-commit");
+  repository("work", "\thooksPath = .husky\n");
+  const AutoExecWatch before = watch_work();
+  write("work/src/main.c");
+  EXPECT_EQ(before.after(), plan::LeftBehind{});
+}
+
+TEST_F(AutoExec, AChangedANewAndARemovedFileAreTold) {
+  const std::string changed = write("work/package.json");
+  const std::string removed = write("work/.husky/old");
+  const AutoExecWatch before = watch_work();
+  write("work/package.json", "y");
+  fs::remove(removed);
+  const std::string made = write("work/.mvn/jvm.config");
+  const std::string workflow = write("work/.github/workflows/ci.yml");
+  EXPECT_THAT(before.after().changed, UnorderedElementsAre(plan::AutoExecChange{changed, FileChange::kChanged},
+                                                           plan::AutoExecChange{removed, FileChange::kRemoved},
+                                                           plan::AutoExecChange{made, FileChange::kMade},
+                                                           plan::AutoExecChange{workflow, FileChange::kMade}));
+}
+
+TEST_F(AutoExec, AChangeThatKeepsSizeAndTimeIsSeen) {
+  const std::string path = write("work/package.json", "a");
+  struct stat st{};
+  ASSERT_EQ(::stat(path.c_str(), &st), 0);
+  const AutoExecWatch before = watch_work();
+  write("work/package.json", "b");
+  const std::array<timespec, 2> times = {st.st_atim, st.st_mtim};
+  ASSERT_EQ(::utimensat(AT_FDCWD, path.c_str(), times.data(), 0), 0);
+  EXPECT_THAT(paths(before.after()), ElementsAre(path));
+}
+
+TEST_F(AutoExec, ALinkInTheWayIsNotFollowed) {
+  const std::string outside = write("outside/pre-commit");
+  write("work/.husky/pre-commit");
+  const AutoExecWatch before = watch_work();
+  fs::remove_all(work + "/.husky");
+  fs::create_symlink(tree.path("outside"), work + "/.husky");
+  EXPECT_THAT(paths(before.after()), UnorderedElementsAre(work + "/.husky", work + "/.husky/pre-commit"));
+}
+
+TEST_F(AutoExec, ARootThatIsRenamedIsStillTheOneThatWasHeld) {
+  write("work/package.json");
+  const AutoExecWatch before = watch_work();
+  fs::rename(work, tree.path("moved"));
+  make("work");
+  EXPECT_THAT(paths(before.after()), IsEmpty());
+}
+
+TEST_F(AutoExec, ADirectoryThatTheRunMadeIsLookedAt) {
+  const AutoExecWatch before = watch({work + "/a/b"});
+  const std::string made = write("work/a/b/package.json");
+  EXPECT_THAT(paths(before.after()), ElementsAre(made));
+}
+
+TEST_F(AutoExec, AGrantOfOneFileWatchesThatFileAlone) {
+  const std::string file = write("work/package.json");
+  const AutoExecWatch before = watch({file});
+  write("work/package.json", "yy");
+  write("work/.husky/pre-commit");
+  EXPECT_THAT(paths(before.after()), ElementsAre(file));
+}
+
+TEST_F(AutoExec, HooksInTheGrantAreWatchedWhereverGitTakesThemFrom) {
+  repository("work", "\thooksPath = tools/hooks\n");
+  make("work/tools/hooks");
+  const AutoExecWatch before = watch_work();
+  const std::string hook = write("work/tools/hooks/post-merge");
+  EXPECT_THAT(before.after().changed, ElementsAre(plan::AutoExecChange{hook, FileChange::kMade, true}));
+}
+
+TEST_F(AutoExec, AGrantBelowTheCheckoutIsWatchedForItsHooksToo) {
+  repository("work", "\thooksPath = tools/hooks\n");
+  make("work/tools/hooks");
+  const AutoExecWatch before = watch({work + "/tools"});
+  const std::string hook = write("work/tools/hooks/post-merge");
+  EXPECT_THAT(paths(before.after()), ElementsAre(hook));
+}
+
+TEST_F(AutoExec, ARedirectedHooksPathIsTold) {
+  repository("work");
+  const AutoExecWatch before = watch_work();
+  write("work/.git/config", "[core]\nhooksPath = evil\n");
+  EXPECT_THAT(before.after().redirected_hooks, ElementsAre(work + "/evil"));
+}
+
+TEST_F(AutoExec, AnIncludeAndAConditionCountAsWell) {
+  repository("work");
+  const AutoExecWatch before = watch_work();
+  write("work/more", "[core]\nhooksPath = evil\n");
+  write("work/.git/config", "[includeIf \"onbranch:x\"]\npath = ../more\n");
+  EXPECT_THAT(before.after().redirected_hooks, ElementsAre(work + "/evil"));
+}
+
+TEST_F(AutoExec, TheUsersOwnHooksPathCounts) {
+  repository("work");
+  write("home/.gitconfig", "[core]\nhooksPath = .githooks\n");
+  const AutoExecWatch before = watch_work();
+  const std::string hook = write("work/.githooks/pre-push");
+  EXPECT_THAT(paths(before.after()), Contains(hook));
+}
+
+TEST_F(AutoExec, AConfigurationThatCannotBeReadIsTold) {
+  repository("work");
+  const AutoExecWatch before = watch_work();
+  write("work/.git/config", "[core\n");
+  EXPECT_THAT(before.after().unresolved_hooks, ElementsAre(work));
+  fs::remove(work + "/.git/config");
+  fs::create_symlink("/dev/zero", work + "/.git/config");
+  EXPECT_THAT(before.after().unresolved_hooks, ElementsAre(work)) << "never through a link of the target's";
+  fs::remove(work + "/.git/config");
+  ASSERT_EQ(::mkfifo((work + "/.git/config").c_str(), 0600), 0);
+  EXPECT_THAT(before.after().unresolved_hooks, ElementsAre(work)) << "a pipe is not waited for";
+}
+
+TEST_F(AutoExec, AWorktreeTakesTheHooksOfItsRepository) {
+  repository("main", "\thooksPath = " + work + "/shared\n");
+  write("main/.git/worktrees/w/commondir", "../..\n");
+  write("work/.git", "gitdir: " + tree.path("main/.git/worktrees/w") + "\n");
+  make("work/shared");
+  const AutoExecWatch before = watch_work();
+  const std::string hook = write("work/shared/pre-commit");
+  EXPECT_THAT(paths(before.after()), ElementsAre(hook));
+}
+
+TEST_F(AutoExec, RepositoriesThatTheRunMadeAreTold) {
+  repository("work/old");
+  const AutoExecWatch before = watch_work();
+  write("work/old/.git/index");
+  write("work/old/file");
+  EXPECT_THAT(before.after().repositories, IsEmpty()) << "the control: work in one that was there";
+  repository("work/new");
+  repository("work/a/b");
+  repository("work");
+  EXPECT_THAT(before.after().repositories, ElementsAre(work, work + "/a/b", work + "/new"));
+}
+
+TEST_F(AutoExec, ARepositoryThatWasHiddenUnderAnotherNameIsTold) {
+  write("work/sub/stash/config");
+  const AutoExecWatch before = watch_work();
+  fs::rename(work + "/sub/stash", work + "/sub/.git");
+  EXPECT_THAT(before.after().repositories, ElementsAre(work + "/sub"));
+}
+
+TEST_F(AutoExec, FolderHooksBelowAreTold) {
+  write("work/sub/.envrc");
+  const AutoExecWatch before = watch_work();
+  EXPECT_THAT(paths(before.after()), IsEmpty()) << "the control";
+  const std::string made = write("work/sub/new/.envrc");
+  write("work/node_modules/x/.envrc");
+  EXPECT_THAT(before.after().changed, ElementsAre(plan::AutoExecChange{made, FileChange::kMade}));
+}
+
+}  // namespace
+}  // namespace cordon::host

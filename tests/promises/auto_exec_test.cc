@@ -1,0 +1,60 @@
+// Promise: what a run left in its write grants that a tool executes without being asked is told, in words and in JSON.
+
+#include <sys/stat.h>
+
+#include "support/promise.h"
+
+namespace cordon::test {
+namespace {
+using testing::HasSubstr;
+using testing::Not;
+
+class AutoExecuted : public Promise {
+ protected:
+  AutoExecuted() { scene.tree().make_directory("work/out"); }
+  [[nodiscard]] std::string out(std::string_view name) const { return scene.in_work("out/" + std::string(name)); }
+  [[nodiscard]] Finished ran(const std::vector<std::string>& acts, const std::vector<std::string>& flags = {}) const {
+    return scene.sandboxed(act_manifest(acts, list("write", {"./out"})), flags);
+  }
+};
+INSTANTIATE_TEST_SUITE_P(As, AutoExecuted, testing::ValuesIn(identities()), identity_name);
+
+TEST_P(AutoExecuted, AChangedPackageJsonIsTold) {
+  scene.tree().write("work/out/package.json", "{}");
+  const Finished quiet = ran({"create=" + out("other")});
+  EXPECT_EQ(quiet.err, "") << "the control: what nobody executes is not told";
+  const Finished told = ran({"append=" + out("package.json")});
+  EXPECT_EQ(told.code, 0) << told;
+  EXPECT_TRUE(told.says(out("package.json") + " was changed: npm will run its scripts")) << told;
+  const Finished json = ran({"append=" + out("package.json")}, {"--json"});
+  EXPECT_THAT(json.out, HasSubstr(R"("changed_auto_exec":[")" + out("package.json") + R"("])"));
+}
+
+TEST_P(AutoExecuted, ANewHookIsToldWhereverGitTakesItFrom) {
+  scene.tree().write("work/.git/config", "[core]\n\thooksPath = out/hooks\n");
+  scene.tree().write("work/.git/HEAD", "ref: refs/heads/main\n");
+  scene.tree().make_directory("work/out/hooks");
+  const Finished told = ran({"create=" + out("hooks/post-merge")});
+  EXPECT_TRUE(told.says(out("hooks/post-merge") + " is new: git will run it")) << told;
+}
+
+TEST_P(AutoExecuted, ARepositoryThatTheTargetMakesIsTold) {
+  const Finished told = ran({"mkdir=" + out("sub"), "mkdir=" + out("sub/.git")});
+  EXPECT_TRUE(told.says(out("sub") + " became a git repository")) << told;
+  const Finished quiet = ran({"create=" + out("sub/file")});
+  EXPECT_EQ(quiet.err, "") << "the control: it is told once, by the run that made it";
+}
+
+TEST_P(AutoExecuted, AFolderHookThatTheTargetMakesIsTold) {
+  const Finished told = ran({"mkdir=" + out("a"), "mkdir=" + out("a/new"), "create=" + out("a/new/.envrc")});
+  EXPECT_TRUE(told.says(out("a/new/.envrc") + " is new: direnv")) << told;
+}
+
+TEST_P(AutoExecuted, ADryRunTellsNothing) {
+  scene.tree().write("work/out/package.json", "{}");
+  const Finished dry = ran({"append=" + out("package.json")}, {"--dry-run"});
+  EXPECT_THAT(dry.out + dry.err, Not(HasSubstr("npm")));
+}
+
+}  // namespace
+}  // namespace cordon::test
