@@ -1,8 +1,10 @@
 #include "planner/filters.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <linux/audit.h>
 #include <linux/filter.h>
+#include <linux/ioprio.h>
 #include <linux/netlink.h>
 #include <linux/seccomp.h>
 #include <netinet/in.h>
@@ -12,6 +14,7 @@
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <array>
@@ -19,6 +22,7 @@
 #include <cerrno>
 #include <cstddef>
 #include <cstring>
+#include <initializer_list>
 #include <limits>
 #include <memory>
 #include <optional>
@@ -29,6 +33,7 @@
 #include "base/check.h"
 #include "base/fd.h"
 #include "planner/host.h"
+#include "planner/landlock.h"
 
 namespace cordon::planner {
 namespace {
@@ -39,6 +44,10 @@ constexpr std::uint32_t kX32Bit = 0x40000000;
 constexpr std::uint64_t kLow32 = 0xffffffff;  // arguments that the kernel takes as int: an upper half must not matter
 constexpr unsigned kNoexecSeal = 8;           // MFD_NOEXEC_SEAL, 6.3
 constexpr std::uint64_t kTiocLinux = 0x541c;
+constexpr std::uint32_t kSetId = S_ISUID | S_ISGID;
+constexpr std::uint32_t kMakes = O_CREAT | (O_TMPFILE & ~O_DIRECTORY);  // where neither is set open takes no mode
+constexpr std::uint32_t kPidfdSignalProcessGroup = 4;                   // of pidfd_send_signal, 6.9
+constexpr std::uint32_t kInit = 1;
 
 struct Call {
   const char* name;
@@ -89,8 +98,12 @@ constexpr std::array kTable = std::to_array<Call>({
     {"acct", EPERM, -1},
     {"quotactl", EPERM, -1},
     {"quotactl_fd", EPERM, 443},  // 5.14
+    // The kernel's log tells of the host (where dmesg_restrict is off, to everybody).
+    {"syslog", EPERM, -1},
     // Opens by number what no path in the sandbox leads to.
     {"open_by_handle_at", EPERM, -1},
+    // Its mode stands in memory, where no filter can see set-id bits. Programs fall back on openat.
+    {"openat2", ENOSYS, 437},  // 5.6
 });
 
 std::optional<std::uint32_t> architecture(std::string_view machine) {
@@ -155,7 +168,28 @@ std::vector<std::uint8_t> Builder::program() const {
 }
 
 /// Places that jumps of the prologue lead to; all lie ahead.
-enum class Label : std::uint8_t { kNone, kNotPermitted, kNoCall, kSocket, kNoFamily, kInternet, kEnd, kCount };
+enum class Label : std::uint8_t {
+  kNone,
+  kModeSecond,    ///< the mode is the second argument
+  kModeThird,     ///< likewise
+  kOpen,          ///< flags are the second argument, and the third may be a mode
+  kOpenAt,        ///< one further on
+  kFirstIsInit,   ///< the first argument is a pid
+  kSecondIsInit,  ///< likewise
+  kPriority,      ///< setpriority: which, who
+  kIoPriority,    ///< ioprio_set: the same in other numbers
+  kGroup,         ///< the second argument is a process group
+  kSignal,        ///< kill
+  kPidfdSignal,
+  kPersonality,
+  kNotPermitted,
+  kNoCall,
+  kSocket,
+  kNoFamily,
+  kInternet,
+  kEnd,
+  kCount
+};
 
 class Assembler {
  public:
@@ -168,6 +202,11 @@ class Assembler {
   void if_equal(std::uint32_t value, Label there) { emit(BPF_JMP | BPF_JEQ | BPF_K, value, there, Label::kNone); }
   void unless_equal(std::uint32_t value, Label there) { emit(BPF_JMP | BPF_JEQ | BPF_K, value, Label::kNone, there); }
   void if_at_least(std::uint32_t value, Label there) { emit(BPF_JMP | BPF_JGE | BPF_K, value, there, Label::kNone); }
+  /// One way where any of these bits is set, another where none is; Label::kNone is straight on.
+  void if_any(std::uint32_t bits, Label there, Label otherwise) {
+    emit(BPF_JMP | BPF_JSET | BPF_K, bits, there, otherwise);
+  }
+  void always(Label there) { if_at_least(0, there); }
   void if_above(std::uint32_t value, Label there) { emit(BPF_JMP | BPF_JGT | BPF_K, value, there, Label::kNone); }
   void refuse(std::uint32_t code) { emit(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | code); }
   void place(Label label) { places_[static_cast<std::size_t>(label)] = code_.size(); }
@@ -220,30 +259,103 @@ void close_core_limit(Builder& builder) {
   builder.rule(SCMP_ACT_ERRNO(EPERM), "prlimit64", {masked(1, kLow32, RLIMIT_CORE), SCMP_CMP64(2, SCMP_CMP_NE, 0)});
 }
 
-/// What libseccomp cannot say, because it compares each argument once in a rule: sets of allowed values, and "newer
-/// than". Stands before its program, and hands on to it what it has nothing against.
-std::vector<sock_filter> prologue(std::uint32_t arch) {
-  Assembler code;
-  code.load(offsetof(seccomp_data, arch));
-  code.unless_equal(arch, Label::kEnd);  // the library's own check kills it
-  code.load(offsetof(seccomp_data, nr));
-  if (arch == SCMP_ARCH_X86_64) code.if_at_least(kX32Bit, Label::kEnd);  // as well
-  code.if_above(kNewestReviewedCall, Label::kNoCall);
-  for (const Call& call : kTable) {
-    if (call.number < 0 || knows(arch, call.name)) continue;
-    code.if_equal(static_cast<std::uint32_t>(call.number),
-                  call.errno_value == EPERM ? Label::kNotPermitted : Label::kNoCall);
+struct Gate {
+  const char* name;
+  Label there;
+  int number = -1;  ///< as in Call
+};
+
+// Calls whose arguments decide. A new file, or one's own, could be given set-id bits, which the host would honour where
+// nothing inside does; mkdir is not here because the kernel takes no such bit from it (mkdir(2)).
+constexpr std::array kGates = std::to_array<Gate>({
+    {"chmod", Label::kModeSecond},
+    {"fchmod", Label::kModeSecond},
+    {"creat", Label::kModeSecond},
+    {"mknod", Label::kModeSecond},
+    {"fchmodat", Label::kModeThird},
+    {"fchmodat2", Label::kModeThird, 452},  // 6.6
+    {"mknodat", Label::kModeThird},
+    {"open", Label::kOpen},
+    {"openat", Label::kOpenAt},
+    // Init has the target's ids, so that the target could starve it; and the target's process group is that of cordon
+    // and of the caller's pipeline, which these calls reach whatever a Landlock domain scopes.
+    {"prlimit64", Label::kFirstIsInit},
+    {"sched_setparam", Label::kFirstIsInit},
+    {"sched_setscheduler", Label::kFirstIsInit},
+    {"sched_setattr", Label::kFirstIsInit},
+    {"sched_setaffinity", Label::kFirstIsInit},
+    {"setpriority", Label::kPriority},
+    {"ioprio_set", Label::kIoPriority},
+    {"socket", Label::kSocket},
+    {"socketpair", Label::kSocket},
+    {"personality", Label::kPersonality},
+});
+
+// Where no Landlock domain keeps signals inside. A group is reached by number only if it is of the pid namespace; the
+// one that we share with the host has none there, so that 0 is the only way out.
+constexpr std::array kSignalGates = std::to_array<Gate>({
+    {"kill", Label::kSignal}, {"pidfd_send_signal", Label::kPidfdSignal, 424},  // 5.1
+});
+
+void send_to(Assembler& code, std::uint32_t arch, std::span<const Gate> gates) {
+  for (const Gate& gate : gates) {
+    if (knows(arch, gate.name)) {
+      code.if_equal(number_of(arch, gate.name), gate.there);
+    } else if (gate.number >= 0) {
+      code.if_equal(static_cast<std::uint32_t>(gate.number), gate.there);
+    }
   }
-  code.if_equal(number_of(arch, "socket"), Label::kSocket);
-  code.if_equal(number_of(arch, "socketpair"), Label::kSocket);
-  code.unless_equal(number_of(arch, "personality"), Label::kEnd);
-  // Plain Linux and its 32-bit and 2.6 dresses, and the question. The rest weakens address randomisation.
+}
+
+void judge_modes(Assembler& code) {
+  code.place(Label::kOpen);
+  code.load_argument(1);
+  code.if_any(kMakes, Label::kModeThird, Label::kEnd);
+  code.place(Label::kOpenAt);
+  code.load_argument(2);
+  code.if_any(kMakes, Label::kNone, Label::kEnd);
+  code.load_argument(3);
+  code.if_any(kSetId, Label::kNotPermitted, Label::kEnd);
+  code.place(Label::kModeSecond);
+  code.load_argument(1);
+  code.if_any(kSetId, Label::kNotPermitted, Label::kEnd);
+  code.place(Label::kModeThird);
+  code.load_argument(2);
+  code.if_any(kSetId, Label::kNotPermitted, Label::kEnd);
+}
+
+void judge_processes(Assembler& code) {
+  code.place(Label::kPriority);
   code.load_argument(0);
-  for (const std::uint32_t plain : {0x0U, 0x8U, 0x20000U, 0x20008U, 0xffffffffU}) code.if_equal(plain, Label::kEnd);
-  code.place(Label::kNotPermitted);
-  code.refuse(EPERM);
-  code.place(Label::kNoCall);
-  code.refuse(ENOSYS);
+  code.if_equal(PRIO_USER, Label::kNotPermitted);
+  code.if_equal(PRIO_PGRP, Label::kGroup);
+  code.always(Label::kSecondIsInit);
+  code.place(Label::kIoPriority);
+  code.load_argument(0);
+  code.if_equal(IOPRIO_WHO_USER, Label::kNotPermitted);
+  code.if_equal(IOPRIO_WHO_PGRP, Label::kGroup);
+  code.place(Label::kSecondIsInit);
+  code.load_argument(1);
+  code.if_equal(kInit, Label::kNotPermitted);
+  code.always(Label::kEnd);
+  code.place(Label::kGroup);
+  code.load_argument(1);
+  code.if_equal(0, Label::kNotPermitted);
+  code.always(Label::kEnd);
+  code.place(Label::kFirstIsInit);
+  code.load_argument(0);
+  code.if_equal(kInit, Label::kNotPermitted);
+  code.always(Label::kEnd);
+  code.place(Label::kSignal);
+  code.load_argument(0);
+  code.if_equal(0, Label::kNotPermitted);
+  code.always(Label::kEnd);
+  code.place(Label::kPidfdSignal);
+  code.load_argument(3);
+  code.if_any(kPidfdSignalProcessGroup, Label::kNotPermitted, Label::kEnd);
+}
+
+void judge_sockets(Assembler& code) {
   code.place(Label::kSocket);
   code.load_argument(0);
   code.if_equal(AF_UNIX, Label::kEnd);
@@ -260,6 +372,36 @@ std::vector<sock_filter> prologue(std::uint32_t arch) {
   for (const int protocol : {0, int{IPPROTO_TCP}, int{IPPROTO_UDP}})
     code.if_equal(static_cast<std::uint32_t>(protocol), Label::kEnd);
   code.refuse(EPROTONOSUPPORT);
+}
+
+/// What libseccomp cannot say, because it compares each argument once in a rule: sets of allowed values, and "newer
+/// than". Stands before its program, and hands on to it what it has nothing against.
+std::vector<sock_filter> prologue(std::uint32_t arch, GroupSignals group_signals) {
+  Assembler code;
+  code.load(offsetof(seccomp_data, arch));
+  code.unless_equal(arch, Label::kEnd);  // the library's own check kills it
+  code.load(offsetof(seccomp_data, nr));
+  if (arch == SCMP_ARCH_X86_64) code.if_at_least(kX32Bit, Label::kEnd);  // as well
+  code.if_above(kNewestReviewedCall, Label::kNoCall);
+  for (const Call& call : kTable) {
+    if (call.number < 0 || knows(arch, call.name)) continue;
+    code.if_equal(static_cast<std::uint32_t>(call.number),
+                  call.errno_value == EPERM ? Label::kNotPermitted : Label::kNoCall);
+  }
+  send_to(code, arch, kGates);
+  if (group_signals == GroupSignals::kRefused) send_to(code, arch, kSignalGates);
+  code.always(Label::kEnd);
+  judge_modes(code);
+  judge_processes(code);
+  // Plain Linux and its 32-bit and 2.6 dresses, and the question. The rest weakens address randomisation.
+  code.place(Label::kPersonality);
+  code.load_argument(0);
+  for (const std::uint32_t plain : {0x0U, 0x8U, 0x20000U, 0x20008U, 0xffffffffU}) code.if_equal(plain, Label::kEnd);
+  code.place(Label::kNotPermitted);
+  code.refuse(EPERM);
+  code.place(Label::kNoCall);
+  code.refuse(ENOSYS);
+  judge_sockets(code);
   code.place(Label::kEnd);
   return code.take();
 }
@@ -274,7 +416,7 @@ std::vector<std::uint8_t> joined(std::span<const sock_filter> before, std::span<
 
 }  // namespace
 
-std::vector<std::uint8_t> system_call_filter(std::string_view machine) {
+std::vector<std::uint8_t> system_call_filter(std::string_view machine, GroupSignals group_signals) {
   const auto arch = architecture(machine);
   if (!arch) return {};
   Builder builder(*arch);
@@ -282,7 +424,7 @@ std::vector<std::uint8_t> system_call_filter(std::string_view machine) {
   close_user_namespaces(builder);
   close_terminal_injection(builder);
   close_core_limit(builder);
-  return joined(prologue(*arch), builder.program());
+  return joined(prologue(*arch, group_signals), builder.program());
 }
 
 std::vector<std::uint8_t> exec_filter(std::string_view machine, ExecFilter kind) {
@@ -319,7 +461,8 @@ void add_filters(Draft& draft) {
         plan::step::Filter{.name = std::move(name), .program = std::move(program), .notify = notify, .flags = flags},
         layer, std::move(reason), at);
   };
-  add("system-calls", system_call_filter(facts.machine), false, plan::Layer::kSystemCalls,
+  const auto group_signals = scopes_signals(facts) ? GroupSignals::kAllowed : GroupSignals::kRefused;
+  add("system-calls", system_call_filter(facts.machine, group_signals), false, plan::Layer::kSystemCalls,
       "calls that a confined program has no use for", {});
   if (!exec_closed(draft.policy) || lacks(facts, plan::Feature::kUserNotification)) return;
   const bool strict = draft.policy.exec.mode == policy::ExecMode::kNoneStrict;

@@ -14,8 +14,12 @@
 
 namespace cordon::planner {
 
+/// kill(0, …) reaches the target's process group, which is cordon's and the caller's pipeline's. A Landlock domain of
+/// ABI 6 keeps such a signal inside; where there is none, the filter refuses the call.
+enum class GroupSignals : std::uint8_t { kAllowed, kRefused };
+
 /// struct sock_filter[] in native byte order; empty where it could not be compiled (no memory, no descriptors).
-std::vector<std::uint8_t> system_call_filter(std::string_view machine);
+std::vector<std::uint8_t> system_call_filter(std::string_view machine, GroupSignals group_signals);
 
 enum class ExecFilter : std::uint8_t { kNone, kNoneStrict };
 std::vector<std::uint8_t> exec_filter(std::string_view machine, ExecFilter kind);

@@ -1,5 +1,6 @@
 #include "planner/filters.h"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <linux/audit.h>
 #include <linux/filter.h>
@@ -9,6 +10,7 @@
 #include <sys/resource.h>
 #include <sys/socket.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstring>
@@ -92,7 +94,7 @@ class Filters : public ::testing::TestWithParam<Machine> {
   int number(const char* name) { return seccomp_syscall_resolve_name_rewrite(GetParam().scmp, name); }
   bool exists(const char* name) { return number(name) >= 0; }
 
-  std::vector<std::uint8_t> calls_ = system_call_filter(GetParam().name);
+  std::vector<std::uint8_t> calls_ = system_call_filter(GetParam().name, GroupSignals::kAllowed);
 };
 
 INSTANTIATE_TEST_SUITE_P(OnEachMachine, Filters, ::testing::ValuesIn(kMachines),
@@ -198,6 +200,92 @@ TEST_P(Filters, TheCoreLimitCannotBeRaisedAgain) {
   }
 }
 
+// Where a mode stands, and what makes open take one.
+TEST_P(Filters, SetIdBitsAreRefusedInEveryMode) {
+  struct Made {
+    const char* name;
+    int number;  ///< where the library has no name for it
+    std::vector<std::uint64_t> before;
+  };
+  const std::vector<Made> all{{"chmod", -1, {0}},
+                              {"fchmod", -1, {0}},
+                              {"creat", -1, {0}},
+                              {"mknod", -1, {0}},
+                              {"fchmodat", -1, {0, 0}},
+                              {"fchmodat2", 452, {0, 0}},
+                              {"mknodat", -1, {0, 0}},
+                              {"open", -1, {0, O_CREAT | O_WRONLY}},
+                              {"open", -1, {0, O_TMPFILE | O_WRONLY}},
+                              {"openat", -1, {0, 0, O_CREAT | O_WRONLY | kUpperHalf}},
+                              {"openat", -1, {0, 0, O_TMPFILE | O_WRONLY}}};
+  for (const Made& one : all) {
+    const int nr = exists(one.name) ? number(one.name) : one.number;
+    if (nr < 0) continue;  // not on this machine
+    const auto with = [&](std::uint64_t mode) {
+      seccomp_data data{.nr = nr, .arch = GetParam().audit, .instruction_pointer = 0, .args = {}};
+      std::ranges::copy(one.before, std::begin(data.args));
+      data.args[one.before.size()] = mode;
+      return evaluate(calls_, data);
+    };
+    for (const std::uint64_t mode : {04755ULL, 02755ULL, 06777ULL, 04000ULL, 0104644ULL, 04755ULL | kUpperHalf}) {
+      EXPECT_EQ(with(mode), error(EPERM)) << one.name << " " << std::oct << mode;
+    }
+    for (const std::uint64_t mode : {0ULL, 0644ULL, 01777ULL, 0100644ULL, 0x7777'0000'0000'01edULL}) {
+      EXPECT_EQ(with(mode), kAllow) << one.name << " " << std::oct << mode;
+    }
+  }
+}
+
+TEST_P(Filters, AnOpenThatMakesNothingHasNoMode) {
+  EXPECT_EQ(call(calls_, "openat", {0, 0, O_RDWR, 06777}), kAllow);
+  EXPECT_EQ(call(calls_, "openat", {0, 0, O_RDONLY | O_DIRECTORY, 06777}), kAllow);
+  if (exists("open")) {
+    EXPECT_EQ(call(calls_, "open", {0, O_RDWR | O_TRUNC, 06777}), kAllow);
+  }
+  EXPECT_EQ(call(calls_, "mkdirat", {0, 0, 02755}), kAllow) << "the kernel takes no set-id bit from it";
+  EXPECT_EQ(call(calls_, 437), error(ENOSYS)) << "openat2, whose mode stands in memory";
+}
+
+TEST_P(Filters, TheKernelsLogIsNotRead) { EXPECT_EQ(call(calls_, "syslog", {3}), error(EPERM)); }
+
+TEST_P(Filters, InitIsNotStarved) {
+  for (const char* name : {"prlimit64", "sched_setparam", "sched_setscheduler", "sched_setattr", "sched_setaffinity"}) {
+    EXPECT_EQ(call(calls_, name, {1}), error(EPERM)) << name;
+    EXPECT_EQ(call(calls_, name, {1 | kUpperHalf}), error(EPERM)) << name;
+    EXPECT_EQ(call(calls_, name, {0}), kAllow) << name;
+    EXPECT_EQ(call(calls_, name, {2}), kAllow) << name;
+  }
+  EXPECT_EQ(call(calls_, "setpriority", {0, 1}), error(EPERM));
+  EXPECT_EQ(call(calls_, "ioprio_set", {1, 1}), error(EPERM));
+  EXPECT_EQ(call(calls_, "prlimit64", {1, RLIMIT_CORE, 0x1000, 0}), error(EPERM));
+}
+
+TEST_P(Filters, TheGroupThatIsSharedWithTheHostIsNotReniced) {
+  for (const std::uint64_t high : {std::uint64_t{0}, kUpperHalf}) {
+    EXPECT_EQ(call(calls_, "setpriority", {1 | high, 0 | high}), error(EPERM)) << "its group";
+    EXPECT_EQ(call(calls_, "setpriority", {2 | high, 0}), error(EPERM)) << "its user";
+    EXPECT_EQ(call(calls_, "ioprio_set", {2 | high, 0 | high}), error(EPERM)) << "its group";
+    EXPECT_EQ(call(calls_, "ioprio_set", {3 | high, 1000}), error(EPERM)) << "its user";
+  }
+  EXPECT_EQ(call(calls_, "setpriority", {0, 0}), kAllow);
+  EXPECT_EQ(call(calls_, "setpriority", {1, 7}), kAllow) << "a group of the sandbox's own";
+  EXPECT_EQ(call(calls_, "ioprio_set", {1, 0}), kAllow);
+  EXPECT_EQ(call(calls_, "ioprio_set", {2, 7}), kAllow);
+}
+
+TEST_P(Filters, SignalsToTheGroupAreRefusedWhereNoDomainKeepsThemInside) {
+  const auto closed = system_call_filter(GetParam().name, GroupSignals::kRefused);
+  EXPECT_EQ(call(closed, "kill", {0, 15}), error(EPERM));
+  EXPECT_EQ(call(closed, "kill", {kUpperHalf, 15}), error(EPERM));
+  EXPECT_EQ(call(closed, 424, {3, 15, 0, 4}), error(EPERM)) << "pidfd_send_signal to a group";
+  for (const std::uint64_t pid : {std::uint64_t{2}, std::uint64_t{0xffffffff}, ~std::uint64_t{0}, ~std::uint64_t{6}}) {
+    EXPECT_EQ(call(closed, "kill", {pid, 15}), kAllow) << pid;
+  }
+  EXPECT_EQ(call(closed, 424, {3, 15, 0, 0}), kAllow);
+  EXPECT_EQ(call(calls_, "kill", {0, 15}), kAllow) << "where a domain does";
+  EXPECT_EQ(call(calls_, 424, {3, 15, 0, 4}), kAllow) << "likewise";
+}
+
 TEST_P(Filters, CallsNewerThanTheNewestReviewedOneDoNotExist) {
   EXPECT_EQ(call(calls_, static_cast<int>(kNewestReviewedCall)), kAllow);
   for (const std::uint32_t above : {1U, 2U, 100U, 0x10000U}) {
@@ -244,7 +332,7 @@ TEST_P(Filters, ExecNoneStrictAllowsThreadsAndNoProcesses) {
 }
 
 TEST(FiltersX32, CallsOfTheX32KindAreKilled) {
-  const auto program = system_call_filter("x86_64");
+  const auto program = system_call_filter("x86_64", GroupSignals::kRefused);
   for (const std::uint32_t nr : {0U, 59U, 165U, 520U}) {
     const seccomp_data data{
         .nr = static_cast<int>(0x40000000U | nr), .arch = AUDIT_ARCH_X86_64, .instruction_pointer = 0, .args = {}};
@@ -254,7 +342,7 @@ TEST(FiltersX32, CallsOfTheX32KindAreKilled) {
 }
 
 TEST(FiltersUnknown, AMachineWithoutATableHasNoFilter) {
-  EXPECT_TRUE(system_call_filter("riscv64").empty());
+  EXPECT_TRUE(system_call_filter("riscv64", GroupSignals::kRefused).empty());
   EXPECT_TRUE(exec_filter("", ExecFilter::kNone).empty());
 }
 
@@ -280,6 +368,40 @@ TEST(FilterSteps, OnlyAClosedExecHasAListener) {
   EXPECT_EQ(none[1].name, "exec");
   EXPECT_TRUE(none[1].notify);
   EXPECT_EQ(none[1].flags, SECCOMP_FILTER_FLAG_NEW_LISTENER) << "nobody said that it waits killably";
+}
+
+/// What the planned filter says of a signal to the own group.
+std::uint32_t answer_to_group_signal(int landlock_abi) {
+  FakeHost host = FakeHost::debian();
+  host.facts.landlock_abi = landlock_abi;
+  const auto filters = filters_of(host, policy::ExecMode::kAll);
+  const seccomp_data data{.nr = seccomp_syscall_resolve_name_rewrite(SCMP_ARCH_X86_64, "kill"),
+                          .arch = AUDIT_ARCH_X86_64,
+                          .instruction_pointer = 0,
+                          .args = {0, 15}};
+  return evaluate(filters.at(0).program, data);
+}
+
+TEST(FilterSteps, TheFilterKeepsGroupSignalsInsideWhereLandlockDoesNot) {
+  EXPECT_EQ(answer_to_group_signal(5), error(EPERM));
+  EXPECT_EQ(answer_to_group_signal(6), kAllow);
+}
+
+// With neither, the signal leaves: that is said as a part of the layer of processes, and --strict refuses it.
+TEST(FilterSteps, WithoutFilterAndScopeTheGroupsSignalsAreADegradation) {
+  const auto degraded = [](int landlock_abi) {
+    FakeHost host = FakeHost::debian();
+    host.facts.landlock_abi = landlock_abi;
+    host.facts.feature(plan::Feature::kSeccompFilter).state = plan::Availability::kNo;
+    host.program("/home/me/run", "ELF", 1000);
+    const plan::Plan plan = must_plan(host.plan(PolicyMaker("/home/me/run").exec(policy::ExecMode::kAll).policy));
+    return std::ranges::any_of(plan.degradations, [](const plan::Degradation& one) {
+      return one.layer == plan::Layer::kProcesses && one.state == plan::LayerState::kDegraded &&
+             one.what.contains("kill(0");
+    });
+  };
+  EXPECT_TRUE(degraded(5));
+  EXPECT_FALSE(degraded(6));
 }
 
 TEST(FilterSteps, WaitingKillablyIsAskedForWhereTheHostSaysSo) {

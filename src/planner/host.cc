@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "base/text.h"
+#include "planner/landlock.h"
 
 namespace cordon::planner {
 namespace {
@@ -86,10 +87,11 @@ bool lacks(const plan::HostFacts& facts, Feature feature) {
   return facts.feature(feature).state == plan::Availability::kNo;
 }
 
-void lack_hardening(Draft& draft, Layer layer, Feature feature, std::string what, std::string mend) {
+void lack_hardening(Draft& draft, Layer layer, Feature feature, std::string what, std::string mend,
+                    plan::LayerState left) {
   if (!draft.policy.posture.strict) {
     draft.plan.degradations.push_back(
-        {.layer = layer, .state = plan::LayerState::kUnavailable, .what = std::move(what), .mend = std::move(mend)});
+        {.layer = layer, .state = left, .what = std::move(what), .mend = std::move(mend)});
     return;
   }
   draft.refuse(Code::kFeatureMissing, {}, fmt::format("{}, and --strict asks for every layer", what), std::move(mend));
@@ -113,6 +115,11 @@ void check_host(Draft& draft) {
   if (lacks(facts, Feature::kSeccompFilter)) {
     lack_hardening(draft, Layer::kSystemCalls, Feature::kSeccompFilter, "no system call is filtered",
                    facts.feature(Feature::kSeccompFilter).mend);
+    if (!scopes_signals(facts)) {
+      lack_hardening(draft, Layer::kProcesses, Feature::kLandlock,
+                     "a signal to its process group, kill(0, …), reaches Cordon and the caller's pipeline",
+                     "a kernel of 6.12 or later with Landlock", plan::LayerState::kDegraded);
+    }
   }
 }
 

@@ -27,7 +27,9 @@ void check_host(Draft& draft);
 /// The host has no such feature, and says so.
 bool lacks(const plan::HostFacts& facts, plan::Feature feature);
 
-/// A hardening layer that is not held: a degradation, or a refusal under --strict.
-void lack_hardening(Draft& draft, plan::Layer layer, plan::Feature feature, std::string what, std::string mend);
+/// Hardening that is not held: a degradation, or a refusal under --strict. `left`: kDegraded where it is a part of the
+/// layer only.
+void lack_hardening(Draft& draft, plan::Layer layer, plan::Feature feature, std::string what, std::string mend,
+                    plan::LayerState left = plan::LayerState::kUnavailable);
 
 }  // namespace cordon::planner

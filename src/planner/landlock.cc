@@ -35,6 +35,7 @@ constexpr std::uint64_t kChange =
     kRemoveDir | kRemoveFile | kMakeDir | kMakeReg | kMakeSock | kMakeFifo | kMakeSym | kRefer;
 constexpr std::uint64_t kFileRights = kExecute | kWriteFile | kReadFile | kTruncate | kIoctlDev;
 
+constexpr int kScopingAbi = 6;
 constexpr int kLeastAbi = 2;  // ABI 1 refuses every rename and link from one directory to another
 
 std::uint64_t handled_by(int abi) {
@@ -101,13 +102,17 @@ int landlock_abi(const plan::HostFacts& facts) {
   return found == kSince.end() ? 0 : found->abi;
 }
 
+bool scopes_signals(const plan::HostFacts& facts) { return landlock_abi(facts) >= kScopingAbi; }
+
 void restrict_files(Draft& draft, const Arranged& arranged, const Program& program) {
   const int abi = landlock_abi(draft.facts);
   if (abi < kLeastAbi) {
     const plan::FeatureFact& fact = draft.facts.feature(plan::Feature::kLandlock);
     lack_hardening(draft, plan::Layer::kLandlock, plan::Feature::kLandlock,
-                   abi == 0 ? "the file system rules are not repeated by Landlock"
-                            : "the file system rules are not repeated by Landlock, whose first version forbids renames",
+                   abi == 0
+                       ? "the file system rules are not repeated by Landlock; a standard stream that is a file can be "
+                         "opened again, for writing too, through /proc/self/fd"
+                       : "the file system rules are not repeated by Landlock, whose first version forbids renames",
                    abi == 0 ? fact.mend : "a kernel of 5.19 or later");
     return;
   }
@@ -120,10 +125,11 @@ void restrict_files(Draft& draft, const Arranged& arranged, const Program& progr
   for (std::string_view file : base_files()) {
     if (arranged.showing(file) == nullptr) rules.add(file, kReadFile, false);
   }
-  draft.step(
-      plan::step::Landlock{
-          .handled_access = handled_by(abi), .scoped = abi >= 6 ? kScopes : 0, .abi = abi, .rules = rules.take()},
-      plan::Layer::kLandlock, "the mounts once more, by another mechanism");
+  draft.step(plan::step::Landlock{.handled_access = handled_by(abi),
+                                  .scoped = abi >= kScopingAbi ? kScopes : 0,
+                                  .abi = abi,
+                                  .rules = rules.take()},
+             plan::Layer::kLandlock, "the mounts once more, by another mechanism");
 }
 
 }  // namespace cordon::planner

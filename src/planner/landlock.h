@@ -17,6 +17,9 @@ namespace cordon::planner {
 /// Landlock's ABI on this host as far as facts tell; where nobody asked, what its release brings. 0: none.
 int landlock_abi(const plan::HostFacts& facts);
 
+/// The domain of a plan for this host keeps signals inside (ABI 6).
+bool scopes_signals(const plan::HostFacts& facts);
+
 void restrict_files(Draft& draft, const Arranged& arranged, const Program& program);
 
 }  // namespace cordon::planner

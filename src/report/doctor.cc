@@ -53,6 +53,14 @@ std::string summary_of(const std::vector<MissingFeature>& missing) {
   return out;
 }
 
+/// Nothing keeps kill(0, …) inside: neither Landlock's scope (ABI 6) nor the filter of system calls.
+bool signals_leave(const plan::HostFacts& facts) {
+  constexpr int kScopingAbi = 6;
+  const bool scoped =
+      facts.feature(Feature::kLandlock).state == Availability::kYes && facts.landlock_abi >= kScopingAbi;
+  return !scoped && facts.feature(Feature::kSeccompFilter).state != Availability::kYes;
+}
+
 DoctorLine line_of(const Rests& rest, const plan::HostFacts& facts) {
   DoctorLine out;
   out.line.layer = rest.layer;
@@ -64,6 +72,10 @@ DoctorLine line_of(const Rests& rest, const plan::HostFacts& facts) {
                    : out.missing.empty() ? LayerState::kEnforced
                                          : LayerState::kDegraded;
   out.line.detail = summary_of(out.missing);
+  if (rest.layer == Layer::kProcesses && out.line.state != LayerState::kUnavailable && signals_leave(facts)) {
+    out.line.state = LayerState::kDegraded;
+    out.line.detail += std::string(out.line.detail.empty() ? "" : "; ") + "signals to the process group leave";
+  }
   for (const MissingFeature& one : out.missing)
     if (out.line.mend.empty()) out.line.mend = one.fact.mend;
   return out;

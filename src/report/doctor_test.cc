@@ -49,6 +49,17 @@ TEST(Doctor, AHostThatHasEverythingIsReady) {
             "ready: this host holds every layer\n");
 }
 
+TEST(Doctor, APartOfALayerThatIsNotHeldIsSaid) {
+  plan::HostFacts facts = everything();
+  facts.landlock_abi = 5;
+  EXPECT_EQ(make_doctor(facts, installed()).layers.at(1).line.state, plan::LayerState::kEnforced)
+      << "the filter keeps them inside";
+  take_away(facts, Feature::kSeccompFilter, EINVAL, "", "");
+  const Doctor doctor = make_doctor(facts, installed());
+  EXPECT_EQ(doctor.layers.at(1).line.state, plan::LayerState::kDegraded);
+  EXPECT_THAT(text(doctor, Style{}), testing::HasSubstr("signals to the process group leave"));
+}
+
 TEST(Doctor, ACoreLayerThatIsMissingIsNamedWithItsCauseAndItsExactMend) {
   plan::HostFacts facts = everything();
   take_away(facts, Feature::kUserNamespace, EPERM, "AppArmor restricts user namespaces",
