@@ -74,9 +74,9 @@ inline Sys<int> poll(std::span<pollfd> fds, int timeout_ms) {
   return n;
 }
 
-/// ppoll(2) without a time limit, with `mask` blocked meanwhile. EINTR is answered.
-inline Sys<int> ppoll(std::span<pollfd> fds, const sigset_t& mask) {
-  const int n = ::ppoll(fds.data(), fds.size(), nullptr, &mask);
+/// ppoll(2) with `mask` blocked meanwhile, for as long as `limit` says where there is one. EINTR is answered.
+inline Sys<int> ppoll(std::span<pollfd> fds, const sigset_t& mask, const timespec* limit = nullptr) {
+  const int n = ::ppoll(fds.data(), fds.size(), limit, &mask);
   if (n < 0) return failed("ppoll");
   return n;
 }
@@ -146,6 +146,18 @@ inline Sys<CapabilitySets> capget() {
 
 inline Sys<void> setresgid(gid_t gid) { return done(::syscall(SYS_setresgid, gid, gid, gid), "setresgid"); }
 inline Sys<void> setresuid(uid_t uid) { return done(::syscall(SYS_setresuid, uid, uid, uid), "setresuid"); }
+/// Whom file access is done as. These calls answer the id before and never an error, so the id after is looked at.
+inline Sys<void> setfsgid(gid_t gid) {
+  ::syscall(SYS_setfsgid, gid);
+  if (static_cast<gid_t>(::syscall(SYS_setfsgid, gid_t(-1))) != gid) return base::fail(Errno{EPERM, "setfsgid"});
+  return {};
+}
+/// From 0 to another id: the capabilities that reach past file permissions are not effective until it is 0 again.
+inline Sys<void> setfsuid(uid_t uid) {
+  ::syscall(SYS_setfsuid, uid);
+  if (static_cast<uid_t>(::syscall(SYS_setfsuid, uid_t(-1))) != uid) return base::fail(Errno{EPERM, "setfsuid"});
+  return {};
+}
 inline Sys<void> setgroups(std::span<const gid_t> groups) {
   return done(::syscall(SYS_setgroups, groups.size(), groups.data()), "setgroups");
 }

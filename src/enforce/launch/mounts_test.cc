@@ -2,8 +2,12 @@
 #include <gtest/gtest.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <csignal>
 #include <filesystem>
 #include <fstream>
 
@@ -225,6 +229,7 @@ TEST(MountsAsRoot, CreateForAnotherOwner) {
                            .create = {"new"},
                            .create_owner_uid = 4321,
                            .create_owner_gid = 4322});
+    ASSERT_EQ(chown(scratch.path().c_str(), 4321, 4322), 0);
     EXPECT_EQ(run(maker.plan()).exit_code(), 0);
     struct stat facts{};
     ASSERT_EQ(stat((scratch.path() + "/new").c_str(), &facts), 0);
@@ -235,6 +240,64 @@ TEST(MountsAsRoot, CreateForAnotherOwner) {
     const Told told = run(maker.plan());
     ASSERT_NE(told.first(Kind::kStepFailed), nullptr);
     expect_failed(told, told.first(Kind::kStepFailed)->step, ESTALE);
+  });
+}
+
+/// A plan that makes "new" in `parent` for user 4321.
+plan::Plan creating_for_another(const std::string& parent) {
+  PlanMaker maker;
+  maker.enter.uids = {{.inside = 0, .outside = 0, .count = 65'536}};
+  maker.enter.gids = maker.enter.uids;
+  maker.mount(step::MakeDirectory{.target = "/w"});
+  maker.mount(step::Bind{.source = parent + "/new",
+                         .id = identity(parent),
+                         .target = "/w",
+                         .create = {"new"},
+                         .create_owner_uid = 4321,
+                         .create_owner_gid = 4322});
+  return maker.plan();
+}
+
+TEST(MountsAsRoot, CreateWithTheOwnersRightsAndNotWithRoots) {
+  if (geteuid() != 0) return;
+  act(As::kSelf, [] {
+    const Scratch scratch;
+    ASSERT_EQ(chmod(scratch.path().c_str(), 0755), 0);
+    const Told told = run(creating_for_another(scratch.path()));
+    ASSERT_NE(told.first(Kind::kStepFailed), nullptr) << "root's directory, which 4321 cannot write";
+    expect_failed(told, told.first(Kind::kStepFailed)->step, EACCES);
+    EXPECT_FALSE(std::filesystem::exists(scratch.path() + "/new"));
+  });
+}
+
+// The attack: the owner exchanges the new name for root's directory beside it, and root gives that one away.
+TEST(MountsAsRoot, NeverGiveAwayWhatTheOwnerPutInPlaceOfTheNewDirectory) {
+  if (geteuid() != 0) return;
+  act(As::kSelf, [] {
+    const Scratch scratch;
+    const std::string made = scratch.path() + "/new";
+    const std::string roots = scratch.directory("roots");
+    ASSERT_EQ(chmod(scratch.path().c_str(), 0777), 0);
+    const pid_t attacker = fork();
+    if (attacker == 0) {
+      while (true) syscall(SYS_renameat2, AT_FDCWD, made.c_str(), AT_FDCWD, roots.c_str(), 2 /* exchange */);
+    }
+    struct stat before{};
+    struct stat after{};
+    for (int round = 0; round < 40; ++round) {
+      std::filesystem::remove_all(made);
+      std::filesystem::remove_all(roots);
+      ASSERT_EQ(mkdir(roots.c_str(), 0700), 0);
+      ASSERT_EQ(stat(roots.c_str(), &before), 0);
+      static_cast<void>(run(creating_for_another(scratch.path())));
+      for (const std::string& place : {made, roots}) {
+        if (stat(place.c_str(), &after) == 0 && after.st_ino == before.st_ino) {
+          EXPECT_EQ(after.st_uid, 0U) << place;
+        }
+      }
+    }
+    kill(attacker, SIGKILL);
+    waitpid(attacker, nullptr, 0);
   });
 }
 

@@ -1,5 +1,8 @@
 // Bind, pin and mask: what is visible, what keeps its place, what is hidden.
+#include <utility>
+
 #include "enforce/launch/program/tree.h"
+#include "kernel/process.h"
 
 namespace cordon::enforce::launch {
 
@@ -15,18 +18,36 @@ constexpr unsigned kClone = kernel::kOpenTreeClone | AT_EMPTY_PATH | kernel::kAt
 
 /// Makes `name` below `parent`, or enters it if it is a directory of whom it is made for: an earlier step may have made
 /// it. Anything else there was put by somebody meanwhile.
-Sys<Fd> create(FdView parent, const char* name, const Record& record) {
-  const auto uid = (record.flags & wire::kCreateUid) != 0 ? static_cast<uid_t>(record.args[4]) : ::geteuid();
-  const auto gid = (record.flags & wire::kCreateGid) != 0 ? static_cast<gid_t>(record.args[5]) : gid_t(-1);
+Sys<Fd> create(FdView parent, const char* name, uid_t owner) {
   auto made = kernel::mkdirat(parent, name, 0700);
   if (!made && made.error().code != EEXIST) return base::fail(made.error());
   CORDON_TRY(Fd there, kernel::openat(parent, name, O_PATH | O_DIRECTORY | O_NOFOLLOW));
-  if (made && (record.flags & (wire::kCreateUid | wire::kCreateGid)) != 0) {
-    CORDON_OK(kernel::fchown_path(there, uid, gid));
-  }
   CORDON_TRY(auto facts, kernel::statx(there));
-  if (facts.stx_uid != uid) return base::fail(Errno{ESTALE, "mkdirat"});
+  if (facts.stx_uid != owner) return base::fail(Errno{ESTALE, "mkdirat"});
   return there;
+}
+
+Sys<Fd> create_all(Fd at, const View& plan, const Record& record, uid_t owner) {
+  wire::List names = plan.list(record.refs[2]);
+  while (const char* name = names.next()) {
+    CORDON_TRY(at, create(at, name, owner));
+  }
+  return at;
+}
+
+/// With that owner's rights and no more: root that made the directory and gave it away by its name would give away
+/// whatever the owner had put in its place meanwhile. The groups are the owner's since before the id maps.
+Sys<Fd> create_as_owner(Fd at, const View& plan, const Record& record) {
+  const bool other_uid = (record.flags & wire::kCreateUid) != 0;
+  const uid_t uid = other_uid ? static_cast<uid_t>(record.args[4]) : ::geteuid();
+  const gid_t gid = (record.flags & wire::kCreateGid) != 0 ? static_cast<gid_t>(record.args[5]) : ::getegid();
+  CORDON_OK(kernel::setfsgid(gid));
+  CORDON_OK(kernel::setfsuid(uid));
+  auto made = create_all(std::move(at), plan, record, uid);
+  CORDON_OK(kernel::setfsuid(::geteuid()));
+  CORDON_OK(kernel::setfsgid(::getegid()));
+  CORDON_OK(kernel::prctl(PR_SET_DUMPABLE, 0));  // a change of ids sets it anew, to what fs.suid_dumpable says
+  return made;
 }
 
 Sys<void> attach_with(FdView mount, FdView at, std::uint64_t attributes) {
@@ -65,11 +86,7 @@ Sys<Fd> open_source(const View& plan, const Record& record) {
                          .type = record.args[2],
                          .has_birth_time = (record.flags & wire::kHasBirthTime) != 0,
                          .birth_ns = record.args[3]}));
-  wire::List names = plan.list(record.refs[2]);
-  while (const char* name = names.next()) {
-    CORDON_TRY(at, create(at, name, record));
-  }
-  return at;
+  return record.refs[2].size == 0 ? std::move(at) : create_as_owner(std::move(at), plan, record);
 }
 
 Sys<void> bind(const Tree& tree, const View& plan, const Record& record) {
