@@ -46,7 +46,11 @@ Result<Fd> sealed(const char* name, std::span<const std::byte> bytes, unsigned k
   // The kinds came with 6.3; before that every memfd may be executed and none need be said to be.
   if (!memory && memory.error().code == EINVAL) memory = kernel::memfd_create(name, kernel::kMfdAllowSealing);
   if (!memory) return base::fail(error_at(memory.error(), name));
-  CORDON_OK(of(kernel::write_all(*memory, bytes), name));
+  if (auto written = kernel::write_all(*memory, bytes); !written) {
+    Error error = error_at(written.error(), name);
+    if (error.code == EFBIG) error.detail = "the limit on the size of files is too low (ulimit -f)";
+    return base::fail(std::move(error));
+  }
   CORDON_OK(of(kernel::add_seals(*memory, kSeals), name));
   return std::move(*memory);
 }
@@ -103,7 +107,6 @@ class SpawnPlan {
 
   /// At `place` in the child, without close-on-exec. The descriptor must be above all places.
   void put(FdView fd, int place) { CORDON_CHECK(::posix_spawn_file_actions_adddup2(&actions_, fd.get(), place) == 0); }
-  void close(int place) { CORDON_CHECK(::posix_spawn_file_actions_addclose(&actions_, place) == 0); }
 
   /// No signal blocked; every one at its default but those that are to stay ignored.
   void set_signals_and_session(const Options& options) {
@@ -146,8 +149,15 @@ struct Placed {
 
 Result<Fd> lifted(FdView fd, std::string_view subject) { return of(kernel::duplicate(fd, kAbovePlaces), subject); }
 
+Result<Fd> null_stream(std::size_t place) {
+  CORDON_TRY(const Fd null,
+             of(kernel::openat(kernel::kHere, "/dev/null", place == 0 ? O_RDONLY : O_WRONLY), "/dev/null"));
+  return lifted(null, "/dev/null");
+}
+
 /// The streams, screened and out of everybody's way. Before anything else is opened: where the caller's own standard
-/// input is closed, the next descriptor that we make would take its number. One that is closed stays closed.
+/// input is closed, the next descriptor that we make would take its number. In the place of one that is closed stands
+/// /dev/null, or else what launcher or target open next would be its standard input.
 Result<Streams3> take_streams(const Streams& streams) {
   const std::array<FdView, 3> given = {streams.in, streams.out, streams.error};
   constexpr std::array<std::string_view, 3> kNames = {"standard input", "standard output", "standard error"};
@@ -156,20 +166,16 @@ Result<Streams3> take_streams(const Streams& streams) {
     CORDON_OK(screen_stream(given[i], kNames[i]));
     auto duplicate = kernel::duplicate(given[i], kAbovePlaces);
     if (!duplicate && duplicate.error().code != EBADF) return base::fail(error_at(duplicate.error(), kNames[i]));
-    if (duplicate) out[i] = std::move(*duplicate);
+    if (duplicate)
+      out[i] = std::move(*duplicate);
+    else
+      CORDON_TRY(out[i], null_stream(i));
   }
   return out;
 }
 
 void place_streams(SpawnPlan& spawn, const Streams3& streams) {
-  for (std::size_t i = 0; i < streams.size(); ++i) {
-    const int place = static_cast<int>(i);
-    if (streams[i].valid()) {
-      spawn.put(streams[i], place);
-    } else {
-      spawn.close(place);
-    }
-  }
+  for (std::size_t i = 0; i < streams.size(); ++i) spawn.put(streams[i], static_cast<int>(i));
 }
 
 struct Sockets {

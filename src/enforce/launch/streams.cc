@@ -66,7 +66,7 @@ std::string_view fault_of(FdView stream, const struct statx& facts) {
 
 base::Result<void> screen_stream(FdView stream, std::string_view name) {
   auto facts = kernel::statx(stream);
-  if (!facts && facts.error().code == EBADF) return {};  // closed: the target finds it closed
+  if (!facts && facts.error().code == EBADF) return {};  // closed: start() puts /dev/null there
   if (!facts) return base::fail(kernel::error_at(facts.error(), name));
   const std::string_view fault = fault_of(stream, *facts);
   if (fault.empty()) return {};

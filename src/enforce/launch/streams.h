@@ -10,7 +10,8 @@
 namespace cordon::enforce::launch {
 
 /// Passes: pipes, unix sockets, regular files (of proc, sys and their kind only what everybody may read, open for
-/// reading only), terminals, and the devices null, zero, full, random, urandom; and a stream that is closed.
+/// reading only), terminals, and the devices null, zero, full, random, urandom; and a stream that is closed
+/// (start() puts /dev/null in its place).
 /// `name` ("standard input") is the Error's subject.
 base::Result<void> screen_stream(base::FdView stream, std::string_view name);
 
