@@ -30,6 +30,7 @@ inline constexpr std::uint64_t kMagic = 0x4e414c5044524f43;  // "CORDPLAN"
 inline constexpr std::uint32_t kVersion = 2;
 inline constexpr std::uint32_t kMostRecords = 65'535;
 inline constexpr std::size_t kMostBytes = 32U << 20;
+inline constexpr std::uint64_t kLongestTimeMs = 1'000'000'000'000;  // in nanoseconds it still is 64 bits
 inline constexpr std::size_t kLongestPath = 4'095;
 inline constexpr std::size_t kLongestName = 255;
 using BuildId = std::array<char, 32>;
@@ -102,7 +103,8 @@ inline constexpr std::uint32_t kDirectory = 1U << 9;      ///< Mask, Stub
 inline constexpr std::uint32_t kNotify = 1U << 10;        ///< Filter
 
 /// What stands in a record, op by op. Unused args, refs and flags must be zero.
-///   args  EnterNamespaces {flags}  BuildRoot {size}  MakeDirectory, MakeFile {mode}  MountDev {shm size}
+///   args  EnterNamespaces {flags, time limit in ms}  BuildRoot {size}  MakeDirectory, MakeFile {mode}  MountDev {shm
+///   size}
 ///         Bind {device, inode, type, birth_ns, create uid, create gid}  MountTmpfs {size, mode}
 ///         StubOverlay {as Bind, work inode, work birth_ns}; the work directory is on the same device
 ///         ResourceLimit {resource, soft, hard}  RunAs {uid, gid}  Landlock {handled, scoped, abi}
@@ -135,7 +137,7 @@ inline constexpr std::array<Shape, kOps> kShapes = [] {
   using enum RefKind;
   constexpr auto kAny = Times::kAny, kAtMostOnce = Times::kAtMostOnce, kOnce = Times::kOnce;
   return std::array<Shape, kOps>{{
-      {Phase::kEnter, kOnce, 1, kDenySetgroups | kSetGroups, {kText, kText, kBytes}},
+      {Phase::kEnter, kOnce, 2, kDenySetgroups | kSetGroups, {kText, kText, kBytes}},
       {Phase::kRoot, kOnce, 1, 0, {}},
       {Phase::kMounts, kAny, 1, 0, {kPath}},
       {Phase::kMounts, kAny, 0, 0, {kPath, kText}},
@@ -348,7 +350,8 @@ inline bool View::is_value(const Record& record) const {
   const bool below_root = record.refs[0].size > 1;  // a target of "/" would replace the private root
   switch (record.op) {
     case Op::kEnterNamespaces:
-      return (args[0] & kNeeded) == kNeeded && (args[0] & ~kKnown) == 0 && record.refs[2].size % sizeof(gid_t) == 0;
+      return (args[0] & kNeeded) == kNeeded && (args[0] & ~kKnown) == 0 && args[1] <= kLongestTimeMs &&
+             record.refs[2].size % sizeof(gid_t) == 0;
     case Op::kMakeDirectory:
     case Op::kMakeFile:
       return args[0] <= 07777 && below_root;

@@ -22,6 +22,7 @@ constexpr std::array<Meaning, static_cast<std::size_t>(Check::kCount)> kMeanings
     {"pid-namespace", plan::Layer::kProcesses},
     {"net-namespace", plan::Layer::kNetwork},
     {"init-protected", plan::Layer::kProcesses},
+    {"signals-scoped", plan::Layer::kProcesses},
     {"no-capabilities", plan::Layer::kPrivileges},
     {"no-new-privileges", plan::Layer::kPrivileges},
     {"mount-refused", plan::Layer::kPrivileges},

@@ -199,19 +199,32 @@ TEST_P(Confinement, NamesTheLandlockStepWhereARuleLeadsNowhere) {
 TEST_P(Confinement, InstallsFiltersAndSeesThemRefuse) {
   act(GetParam(), [] {
     PlanMaker maker;
-    maker.target(refuse_filter("system-calls", SYS_unshare, EPERM));
-    maker.target(refuse_filter("other", SYS_uname, ENOSYS));
+    maker.target(refuse_filter("system-calls", {SYS_unshare, SYS_kill}, EPERM));
+    maker.target(refuse_filter("other", {SYS_uname}, ENOSYS));
     const Told told = run(
         maker.shell("grep -E '^Seccomp(_filters)?:' /proc/self/status | cut -f2; uname -s 2>/dev/null || echo filtered")
             .plan());
     EXPECT_EQ(told.output, "2\n2\nfiltered\n") << told.error;
     EXPECT_TRUE(told.held(Check::kSystemCallsFiltered));
+    EXPECT_TRUE(told.held(Check::kSignalsScoped)) << "no Landlock here: the filter has to";
+  });
+}
+
+TEST_P(Confinement, StopsTheRunWhereNothingKeepsSignalsInside) {
+  act(GetParam(), [] {
+    const Told told =
+        run(PlanMaker().target(refuse_filter("system-calls", {SYS_unshare}, EPERM)).shell("echo ran").plan());
+    EXPECT_EQ(told.output, "");
+    EXPECT_TRUE(told.held(Check::kSystemCallsFiltered));
+    EXPECT_FALSE(told.held(Check::kSignalsScoped));
+    EXPECT_EQ(told.first(Kind::kReady), nullptr);
   });
 }
 
 TEST_P(Confinement, StopsTheRunWhereTheFilterDoesNotRefuse) {
   act(GetParam(), [] {
-    const Told told = run(PlanMaker().target(refuse_filter("system-calls", SYS_uname, EPERM)).shell("echo ran").plan());
+    const Told told =
+        run(PlanMaker().target(refuse_filter("system-calls", {SYS_uname}, EPERM)).shell("echo ran").plan());
     EXPECT_EQ(told.output, "");
     EXPECT_FALSE(told.held(Check::kSystemCallsFiltered));
     ASSERT_NE(told.first(Kind::kStepFailed), nullptr);

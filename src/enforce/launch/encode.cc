@@ -22,6 +22,7 @@ using wire::Ref;
 
 class Encoder {
  public:
+  explicit Encoder(std::uint64_t time_limit_ms) : time_limit_ms_(time_limit_ms) {}
   void add(const plan::Step& planned, std::uint16_t id) {
     step_ = id;
     std::visit([&](const auto& act) { encode(act); }, planned.act);
@@ -66,7 +67,7 @@ class Encoder {
   void encode(const step::EnterNamespaces& act) {
     const std::uint32_t flags =
         (act.deny_setgroups ? wire::kDenySetgroups : 0) | (act.set_groups ? wire::kSetGroups : 0);
-    put(Op::kEnterNamespaces, flags, {act.flags},
+    put(Op::kEnterNamespaces, flags, {act.flags, time_limit_ms_},
         {map(act.uids), map(act.gids), bytes(act.groups.data(), act.groups.size() * sizeof(act.groups[0]))});
   }
   void encode(const step::BuildRoot& act) { put(Op::kBuildRoot, 0, {act.size_bytes}, {}); }
@@ -130,6 +131,7 @@ class Encoder {
            (attributes.nosuid ? wire::kNosuid : 0) | (attributes.nodev ? wire::kNodev : 0);
   }
 
+  std::uint64_t time_limit_ms_;
   std::uint16_t step_ = 0;
   std::vector<Record> records_;
   std::string table_;
@@ -154,7 +156,7 @@ std::vector<std::byte> Encoder::finish() const {
 std::vector<std::byte> encode(const plan::Plan& plan) {
   // Step ids are 16 bits; a plan beyond that cannot have been made by the planner, which bounds its grants.
   CORDON_CHECK(plan.steps.size() < wire::kMostRecords);
-  Encoder encoder;
+  Encoder encoder(plan.timeout_ms);
   std::uint16_t id = 0;
   for (const plan::Step& one : plan.steps) encoder.add(one, ++id);
   return encoder.finish();

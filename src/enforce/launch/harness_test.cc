@@ -191,11 +191,14 @@ step::Filter notify_exec_filter() {
                 true);
 }
 
-step::Filter refuse_filter(const std::string& name, std::uint32_t call, int code) {
-  return filter(name,
-                {load(offsetof(seccomp_data, nr)), unless(call, 1),
-                 give(SECCOMP_RET_ERRNO | static_cast<std::uint32_t>(code)), give(SECCOMP_RET_ALLOW)},
-                false);
+step::Filter refuse_filter(const std::string& name, std::initializer_list<std::uint32_t> calls, int code) {
+  std::vector<sock_filter> program{load(offsetof(seccomp_data, nr))};
+  for (const std::uint32_t call : calls) {
+    program.push_back(unless(call, 1));
+    program.push_back(give(SECCOMP_RET_ERRNO | static_cast<std::uint32_t>(code)));
+  }
+  program.push_back(give(SECCOMP_RET_ALLOW));
+  return filter(name, program, false);
 }
 
 const Message* Told::first(Kind kind) const {

@@ -69,7 +69,7 @@ class PlanMaker {
 
 /// Seccomp programs: everything allowed but these calls.
 plan::step::Filter notify_exec_filter();
-plan::step::Filter refuse_filter(const std::string& name, std::uint32_t call, int code);
+plan::step::Filter refuse_filter(const std::string& name, std::initializer_list<std::uint32_t> calls, int code);
 
 struct Told {
   std::string error;  ///< of start(), if it failed

@@ -43,6 +43,7 @@ enum class Kind : std::uint32_t {
   kTargetExited = 101,     ///< life; code: wait status
   kTargetStopped = 102,    ///< life; code: signal
   kTargetContinued = 103,  ///< life
+  kTimeLimit = 104,        ///< life; the time limit is long over and the supervisor did nothing: init ends the run
 };
 
 /// kPlanRefused's text where the plan is of another build than the launcher.
@@ -60,6 +61,7 @@ enum class Check : std::uint16_t {
   kPidNamespace,    ///< init is pid 1 and nobody else is here
   kNetNamespace,    ///< no route leaves
   kInitProtected,   ///< init's memory cannot be read
+  kSignalsScoped,   ///< by Landlock: init cannot be signalled; by the filter: the caller's process group cannot be
   kNoCapabilities,  ///< all sets and the bounding set are empty, securebits locked
   kNoNewPrivileges,
   kMountRefused,         ///< mount(2) is EPERM

@@ -21,6 +21,7 @@ using wire::Op;
 /// One step of every kind, in an order that the wire takes.
 plan::Plan whole_plan() {
   plan::Plan plan;
+  plan.timeout_ms = 7'000;
   const auto add = [&](step::Any act) { plan.steps.push_back({.act = std::move(act), .reason = "a test"}); };
   add(step::EnterNamespaces{.flags = CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWNET,
                             .uids = {{.inside = 0, .outside = 1000, .count = 1}, {.inside = 7, .outside = 70}},
@@ -95,6 +96,7 @@ TEST(Wire, WritesIdMapsAsTheKernelReadsThem) {
   EXPECT_STREQ(view->string(enter.refs[1]), "1000 1000 1\n");
   EXPECT_EQ(view->bytes(enter.refs[2]).size(), 8U);
   EXPECT_EQ(enter.flags, wire::kDenySetgroups | wire::kSetGroups);
+  EXPECT_EQ(enter.args[1], 7'000U) << "the time limit, which init keeps as well";
 }
 
 TEST(Wire, CarriesABindWithItsIdentityAndWhatToCreate) {
@@ -233,6 +235,7 @@ TEST(Wire, NamesTheStepThatIsWrong) {
        Fault::kValue, 1},
       {"clone flags that are no namespace", [](P& p) { act<step::EnterNamespaces>(p).flags |= CLONE_VM; },
        Fault::kValue, 1},
+      {"a time limit that overflows in nanoseconds", [](P& p) { p.timeout_ms = ~0ULL / 1'000'000; }, Fault::kValue, 1},
       {"create is not the source's end", [](P& p) { act<step::Bind>(p).create = {"new", "other"}; }, Fault::kValue, 6},
       {"create leads up", [](P& p) { act<step::Bind>(p).create = {"..", "deep"}; }, Fault::kValue, 6},
       {"create with a slash", [](P& p) { act<step::Bind>(p).create = {"new/deep"}; }, Fault::kValue, 6},

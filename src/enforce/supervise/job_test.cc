@@ -65,22 +65,52 @@ TEST(Job, CtrlBackslashIsTheTargetsToo) {
   });
 }
 
-TEST(Job, CtrlZStopsTargetAndCordonAndTheClock) {
+TEST(Job, CtrlZStopsTargetAndCordon) {
   as_root_and_as_a_user([] {
-    auto plan = counting(20, 6);
-    plan.timeout_ms = 2'500;
-    Shell shell(plan);
+    Shell shell(counting(20, 6));
     shell.expect("at 2");
     shell.type(kCtrlZ);
     const auto stop = shell.next();
     ASSERT_EQ(stop.what, What::kStopped);
     EXPECT_EQ(stop.signal, SIGTSTP);
-    EXPECT_TRUE(shell.stays_silent("at 20", 3'000)) << "longer than the time limit";
+    EXPECT_TRUE(shell.stays_silent("at 20", 1'500)) << "longer than it would count";
     shell.foreground();
     shell.expect("at 20");
     const auto end = shell.next();
     EXPECT_EQ(end.by, EndedBy::kTarget);
     EXPECT_EQ(end.code, 6);
+  });
+}
+
+TEST(Job, ATimeLimitThatPassesMeanwhileEndsTheRunWhenItIsContinued) {
+  as_root_and_as_a_user([] {
+    auto plan = counting(100'000, 6);
+    plan.timeout_ms = 1'000;
+    Shell shell(plan);
+    shell.expect("at 2");
+    shell.type(kCtrlZ);
+    ASSERT_EQ(shell.next().what, What::kStopped);
+    EXPECT_TRUE(shell.stays_silent("at 5000", 1'500));
+    shell.foreground();
+    EXPECT_EQ(shell.next().by, EndedBy::kTimeout);
+  });
+}
+
+// The attack: a worker in a group of its own goes on while its parent has Cordon stopped, which kept the time.
+TEST(Job, ATargetThatStopsItselfDoesNotSuspendItsTimeLimit) {
+  as_root_and_as_a_user([] {
+    const std::string marker = fmt::format("54321.{}", getpid());
+    auto plan = testing::shell("setsid sleep " + marker + " & echo ready; kill -STOP $$");
+    plan.timeout_ms = 1'000;
+    Shell shell(plan);
+    shell.expect("ready");
+    ASSERT_EQ(shell.next().what, What::kStopped);
+    EXPECT_NE(process_with_argument(marker), 0) << "the control: Cordon is stopped, and the worker is there";
+    EXPECT_TRUE(eventually([&] { return process_with_argument(marker) == 0; }, 9'000)) << "and Cordon still stopped";
+    shell.foreground();
+    const auto end = shell.next();
+    EXPECT_EQ(end.what, What::kEnded);
+    EXPECT_EQ(end.by, EndedBy::kTimeout);
   });
 }
 

@@ -62,6 +62,7 @@ void Progress::on_control(const launch::Message& message, bool has_fd) {
     case launch::Kind::kTargetExited:
     case launch::Kind::kTargetStopped:
     case launch::Kind::kTargetContinued:
+    case launch::Kind::kTimeLimit:
       break;
   }
   fail_protocol(fmt::format("message {} does not belong here", static_cast<unsigned>(message.kind)));
@@ -105,6 +106,10 @@ void Progress::on_control_closed() {
 void Progress::on_life(const launch::Message& message) {
   if (message.kind == launch::Kind::kTargetExited && !target_end_) {
     target_end_ = ProcessEnd::from_wait_status(message.code);
+  }
+  if (message.kind == launch::Kind::kTimeLimit) {
+    timed_out();
+    killed(plan::EndedBy::kTimeout, SIGKILL);
   }
 }
 

@@ -31,6 +31,7 @@ class Progress {
   /// `has_fd`: a descriptor came with it.
   void on_control(const launch::Message& message, bool has_fd);
   void on_control_closed();
+  /// kTimeLimit: init has ended the run for its time limit, because we were stopped or stalled.
   void on_life(const launch::Message& message);
 
   /// Something of the supervisor's own failed before the target was executed.

@@ -1,8 +1,8 @@
-// The time of a run: how long it has been running, stops left out, and when its limit is reached. Pure: the caller
-// brings the time, in nanoseconds of CLOCK_MONOTONIC.
+// The time of a run and when its limit is reached. Pure: the caller brings the time, in nanoseconds of CLOCK_MONOTONIC.
 //
-// Only the supervisor's own stop (Ctrl-Z, a shell's `suspend`) stops the clock. A target that merely stops itself does
-// not: it could otherwise run beyond its limit in a child while its first process sleeps.
+// It goes on while the supervisor is stopped (Ctrl-Z, a shell's `suspend`), as timeout(1)'s does. A target can have it
+// stopped by stopping itself, and need not be idle meanwhile: a process of another group never saw the stop, and one
+// that was stopped continues itself by a timer whose signal is SIGCONT. Init, which nobody stops, keeps the limit then.
 #pragma once
 
 #include <cstdint>
@@ -14,23 +14,10 @@ class RunClock {
  public:
   explicit RunClock(std::uint64_t now_ns) : started_(now_ns) {}
 
-  void stop(std::uint64_t now_ns) {
-    if (!stopped_at_) stopped_at_ = now_ns;
-  }
-  void go(std::uint64_t now_ns) {
-    if (stopped_at_) lost_ += now_ns - *stopped_at_;
-    stopped_at_.reset();
-  }
-
-  [[nodiscard]] std::uint64_t running_ns(std::uint64_t now_ns) const {
-    return stopped_at_.value_or(now_ns) - started_ - lost_;
-  }
-  [[nodiscard]] std::uint64_t wall_ns(std::uint64_t now_ns) const { return now_ns - started_; }
+  [[nodiscard]] std::uint64_t running_ns(std::uint64_t now_ns) const { return now_ns - started_; }
 
  private:
   std::uint64_t started_;
-  std::uint64_t lost_ = 0;
-  std::optional<std::uint64_t> stopped_at_;
 };
 
 /// limits.timeout: the target is asked to end (SIGTERM), and after a grace everything is killed.

@@ -71,8 +71,36 @@ void build(Tree& tree, const View& plan, Channel& control) {
   }
 }
 
+/// After the time limit, which is the supervisor's to keep: it asks the target to end, and kills the run two seconds
+/// later. Where it cannot (a target had it stopped, a reader stalled it), init is not stopped.
+constexpr std::uint64_t kPatienceMs = 5'000;
+
+/// When init ends the run by itself; never where there is no limit.
+std::uint64_t deadline_after(std::uint64_t limit_ms) {
+  if (limit_ms == 0) return UINT64_MAX;
+  return kernel::monotonic_ns() + (limit_ms + kPatienceMs) * 1'000'000;
+}
+
+timespec until(std::uint64_t deadline_ns) {
+  const std::uint64_t now = kernel::monotonic_ns();
+  const std::uint64_t left = deadline_ns > now ? deadline_ns - now : 0;
+  return {.tv_sec = static_cast<time_t>(left / 1'000'000'000), .tv_nsec = static_cast<long>(left % 1'000'000'000)};
+}
+
 /// Empty: its being there is what makes SIGCHLD interrupt ppoll.
 void wake(int) {}
+
+/// What init will rest on once the target is there, and what then has nobody to be told of: tried while it has.
+Sys<void> try_out_watching() {
+  int status = 0;
+  auto nobody = kernel::wait_any(status, WNOHANG | __WALL);
+  if (!nobody && nobody.error().code != ECHILD) return base::fail(nobody.error());
+  sigset_t none;
+  ::sigemptyset(&none);
+  constexpr timespec kNow{};
+  CORDON_TRY([[maybe_unused]] const int ready, kernel::ppoll({}, none, &kNow));
+  return {};
+}
 
 Sys<void> prepare() {
   ::umask(0);  // modes of the plan are meant as they are
@@ -81,7 +109,8 @@ Sys<void> prepare() {
   sigset_t all;
   ::sigfillset(&all);
   CORDON_OK(kernel::sigprocmask(SIG_BLOCK, all));
-  return kernel::handle_signal(SIGCHLD, wake);
+  CORDON_OK(kernel::handle_signal(SIGCHLD, wake));
+  return try_out_watching();
 }
 
 /// What the target could use if it ever got hold of init.
@@ -118,16 +147,18 @@ bool reap(pid_t target) {
   }
 }
 
-[[noreturn]] void watch(pid_t target) {
+[[noreturn]] void watch(pid_t target, std::uint64_t deadline_ns) {
   sigset_t all_but_child;
   ::sigfillset(&all_but_child);
   ::sigdelset(&all_but_child, SIGCHLD);
   while (!reap(target)) {
     // Nobody speaks to init: anything to read here is the end of the supervisor.
     pollfd life{.fd = kLifeFd, .events = POLLIN, .revents = 0};
-    auto ready = kernel::ppoll({&life, 1}, all_but_child);
+    const timespec left = until(deadline_ns);
+    auto ready = kernel::ppoll({&life, 1}, all_but_child, deadline_ns == UINT64_MAX ? nullptr : &left);
     if (!ready && ready.error().code != EINTR) break;
-    if (ready && life.revents != 0) break;
+    if (ready && *ready == 0) tell(Kind::kTimeLimit, 0);
+    if (ready) break;
   }
   std::_Exit(0);
 }
@@ -147,8 +178,9 @@ void run_init(const View& plan, std::span<const std::byte> bytes, FdView maps_wr
   auto child = kernel::clone3(args);
   if (!child) control.fail_step(born, child.error());
   if (*child == 0) run_target({.plan = plan, .tree = tree, .control = control, .umask = callers_umask});
+  const std::uint64_t deadline_ns = deadline_after(plan.record(0).args[1]);
   if (auto done = disarm(bytes); !done) control.fail_step(born, done.error());
-  watch(*child);
+  watch(*child, deadline_ns);
 }
 
 }  // namespace cordon::enforce::launch

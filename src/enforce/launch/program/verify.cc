@@ -161,6 +161,8 @@ bool has_no_capability() {
   return true;
 }
 
+bool scopes_signals(const Record& landlock) { return (landlock.args[1] & kernel::kLandlockScopeSignal) != 0; }
+
 void verify_privileges(const Target& target) {
   const std::uint16_t step = find(target.plan, Op::kDropPrivileges).record.step;
   auto bits = kernel::prctl_get(PR_GET_SECUREBITS);
@@ -197,6 +199,10 @@ void verify_confined(const Target& target) {
   const Found landlock = find(target.plan, Op::kLandlock);
   if (landlock.there) {  // open_unnamed() succeeded before the ruleset was in force
     must_fail(target, Check::kLandlock, landlock.record.step, open_unnamed(target), {EACCES});
+    // Init has our ids and stands outside of the domain: without a scope signal 0 would reach it.
+    if (scopes_signals(landlock.record)) {
+      must_fail(target, Check::kSignalsScoped, landlock.record.step, kernel::kill(1, 0), {EPERM});
+    }
   }
 }
 
@@ -225,6 +231,9 @@ void verify_filtered(const Target& target) {
     } else if (std::strcmp(target.plan.string(record.refs[0]), wire::kSystemCalls) == 0) {
       // Nothing else would refuse it: a new user namespace is everybody's right.
       must_fail(target, Check::kSystemCallsFiltered, record.step, kernel::unshare(CLONE_NEWUSER), {EPERM});
+      const Found landlock = find(target.plan, Op::kLandlock);
+      if (landlock.there && scopes_signals(landlock.record)) continue;
+      must_fail(target, Check::kSignalsScoped, record.step, kernel::kill(0, 0), {EPERM});
     }
   }
 }
