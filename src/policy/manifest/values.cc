@@ -175,8 +175,20 @@ std::optional<Fault> check_count(std::string_view value) {
   return fault("bad-count", value, "is not a positive whole number", "write it in decimal, such as 128");
 }
 
+/// Milliseconds of a well-formed time, however long it is; the greatest number where there is none for it.
+std::optional<std::uint64_t> duration_ms(std::string_view value) {
+  if (value.empty()) return std::nullopt;
+  constexpr std::array<std::uint64_t, 3> kUnits = {1000, 60'000, 3'600'000};
+  const std::size_t unit = std::string_view("smh").find(value.back());
+  const std::string_view digits = value.substr(0, value.size() - 1);
+  const bool decimal = !digits.empty() && digits.find_first_not_of("0123456789") == std::string_view::npos;
+  if (unit == std::string_view::npos || !decimal || digits.front() == '0') return std::nullopt;
+  return scaled(digits, kUnits[unit]).value_or(std::numeric_limits<std::uint64_t>::max());
+}
+
 std::optional<Fault> check_duration(std::string_view value) {
   if (parse_duration_ms(value)) return std::nullopt;
+  if (duration_ms(value)) return fault("bad-duration", value, "is too long", "at most 8760h, which is a year");
   return fault("bad-duration", value, "is not a time", "a time is a positive whole number with s, m or h, such as 90s");
 }
 
@@ -249,11 +261,10 @@ std::optional<std::uint64_t> parse_size(std::string_view value) {
 }
 
 std::optional<std::uint64_t> parse_duration_ms(std::string_view value) {
-  if (value.empty()) return std::nullopt;
-  constexpr std::array<std::uint64_t, 3> kUnits = {1000, 60'000, 3'600'000};
-  const std::size_t unit = std::string_view("smh").find(value.back());
-  if (unit == std::string_view::npos) return std::nullopt;
-  return scaled(value.substr(0, value.size() - 1), kUnits[unit]);
+  // Far below what a count of nanoseconds holds, which is what becomes of it.
+  constexpr std::uint64_t kMost = 8760ULL * 3'600'000;
+  const auto duration = duration_ms(value);
+  return duration && *duration <= kMost ? duration : std::nullopt;
 }
 
 std::optional<std::string_view> below_home(std::string_view path) {
