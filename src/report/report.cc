@@ -14,6 +14,8 @@ using plan::LayerState;
 constexpr std::array kLayers = {Layer::kFilesystem,  Layer::kProcesses, Layer::kNetwork, Layer::kExec,
                                 Layer::kSystemCalls, Layer::kLandlock,  Layer::kLimits,  Layer::kPrivileges};
 
+constexpr std::string_view kExecve = "execve";
+
 bool is_execute(const plan::Step& step) { return std::holds_alternative<plan::step::Execute>(step.act); }
 
 Failure failure_of(const plan::Plan& plan, const base::Error& error) {
@@ -24,6 +26,8 @@ Failure failure_of(const plan::Plan& plan, const base::Error& error) {
   failure.reason = step.reason;
   failure.at = step.at;
   failure.layer = step.layer;
+  const auto* execute = std::get_if<plan::step::Execute>(&step.act);
+  if (execute != nullptr && error.operation == kExecve) failure.error.subject = execute->path;
   return failure;
 }
 
@@ -66,7 +70,8 @@ Ending ending_of(const plan::Plan& plan, const plan::Outcome& outcome) {
   if (outcome.setup_error) {
     const std::uint16_t step = outcome.setup_error->step.value;
     const bool at_execute = step > 0 && step <= plan.steps.size() && is_execute(plan.at(outcome.setup_error->step));
-    return at_execute ? Ending::kNotExecuted : Ending::kNotSetUp;
+    // Another call that failed for that step says nothing of the program: the host refused it.
+    return at_execute && outcome.setup_error->operation == kExecve ? Ending::kNotExecuted : Ending::kNotSetUp;
   }
   if (!outcome.lapses.empty() || outcome.ended_by == plan::EndedBy::kLapse) return Ending::kLapsed;
   switch (outcome.ended_by) {
