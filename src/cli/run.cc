@@ -1,6 +1,9 @@
 #include <fmt/format.h>
+#include <poll.h>
 
 #include <algorithm>
+#include <array>
+#include <cerrno>
 #include <csignal>
 #include <utility>
 
@@ -14,12 +17,15 @@
 #include "cli/verdict.h"
 #include "enforce/supervise/supervise.h"
 #include "kernel/file.h"
+#include "kernel/process.h"
 #include "report/json.h"
 
 namespace cordon::cli {
 namespace {
 
 namespace supervise = enforce::supervise;
+
+constexpr int kReaderPatienceMs = 2'000;
 
 /// One `cordon run`, from its flags to its exit code.
 class Job {
@@ -35,6 +41,7 @@ class Job {
   base::Result<plan::Plan, Stop> prepare();
   base::Result<plan::Plan, Stop> planned();
   base::Result<plan::Outcome, Stop> start_and_wait(const plan::Plan& plan);
+  base::Result<plan::Outcome> stream(supervise::Run& run);
   bool assumed_wrongly(const plan::Plan& plan, const plan::Outcome& outcome);
   void warn_of_location();
   int conclude(report::Report report);
@@ -125,6 +132,22 @@ base::Result<plan::Plan, Stop> Job::prepare() {
   return planned();
 }
 
+/// A reader of ours that does not read holds up the target's output, and nothing else.
+base::Result<plan::Outcome> Job::stream(supervise::Run& run) {
+  using Taking = supervise::Run::Taking;
+  Output& output = context_.output;
+  while (true) {
+    CORDON_TRY(const bool over, run.service());
+    if (over) return run.wait();
+    output.flush();
+    CORDON_OK(run.take_output(output.is_full() ? Taking::kNothing : Taking::kOutput));
+    std::array<pollfd, 2> both{pollfd{.fd = run.poll_fd().get(), .events = POLLIN, .revents = 0},
+                               pollfd{.fd = output.waiting_for().get(), .events = POLLOUT, .revents = 0}};
+    const auto ready = kernel::poll(both, -1);
+    if (!ready && ready.error().code != EINTR) return base::fail(kernel::error_at(ready.error(), "the run"));
+  }
+}
+
 base::Result<plan::Outcome, Stop> Job::start_and_wait(const plan::Plan& plan) {
   supervise::Options options;
   options.launcher = launcher_source();
@@ -133,7 +156,7 @@ base::Result<plan::Outcome, Stop> Job::start_and_wait(const plan::Plan& plan) {
   if (json_) {
     const auto stream_to = [this](report::Stream stream) {
       return [this, stream](std::span<const std::byte> chunk) {
-        context_.output.print(report::chunk_event(stream, {reinterpret_cast<const char*>(chunk.data()), chunk.size()}));
+        context_.output.emit(report::chunk_event(stream, {reinterpret_cast<const char*>(chunk.data()), chunk.size()}));
       };
     };
     options.streams = supervise::StreamMode::kCallbacks;
@@ -148,8 +171,11 @@ base::Result<plan::Outcome, Stop> Job::start_and_wait(const plan::Plan& plan) {
     outcome.setup_error = run.error();
     return outcome;
   }
-  auto outcome = run->wait();
+  auto outcome = json_ ? stream(*run) : run->wait();
   left_ = watch.after();
+  // Who wanted the run to be over does not want to wait for a reader that reads nothing.
+  const bool by_itself = outcome && outcome->asked_to_end == 0 && outcome->ended_by == plan::EndedBy::kTarget;
+  if (!by_itself) context_.output.lose_patience(kReaderPatienceMs);
   if (outcome) return std::move(*outcome);
   lost_ = outcome.error();
   return base::fail(stop(report::refused(outcome.error(), "supervision-failed", "")));

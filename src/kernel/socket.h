@@ -51,6 +51,12 @@ inline Sys<void> bring_up(FdView socket, const char* interface) {
   return done(::ioctl(socket.get(), SIOCSIFFLAGS, &request), "ioctl(SIOCSIFFLAGS)");
 }
 
+inline Sys<std::size_t> send(FdView socket, std::span<const std::byte> from, int flags) {
+  const ssize_t n = retry([&] { return ::send(socket.get(), from.data(), from.size(), flags); });
+  if (n < 0) return failed("send");
+  return static_cast<std::size_t>(n);
+}
+
 struct Pipe {
   Fd read_end, write_end;
 };

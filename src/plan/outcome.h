@@ -51,6 +51,7 @@ struct Outcome {
   int exit_code = 0;  ///< of the target, if it exited
   int signal = 0;     ///< that killed it, or 0
   bool core_dumped = false;
+  int asked_to_end = 0;                    ///< the first signal by which somebody asked Cordon to end the run, or 0
   std::vector<ExecAttempt> exec_attempts;  ///< refused ones, deduplicated, bounded
   std::uint64_t exec_attempts_total = 0;
   std::vector<Lapse> lapses;

@@ -118,6 +118,20 @@ void Run::Loop::close(base::Fd& fd) {
   fd.reset();
 }
 
+base::Result<void> Run::Loop::take_output(Taking taking) {
+  if (taking == taking_) return {};
+  taking_ = taking;
+  for (const auto& [source, output] : {std::pair{Source::kStdout, &out_}, std::pair{Source::kStderr, &error_}}) {
+    if (!output->is_open()) continue;
+    if (taking == Taking::kOutput) {
+      CORDON_OK(watch(source, output->fd()));
+    } else {
+      CORDON_OK(worded(kernel::epoll_remove(epoll_, output->fd()), "the supervisor's loop"));
+    }
+  }
+  return {};
+}
+
 void Run::Loop::cancel() { static_cast<void>(kernel::eventfd_raise(cancel_)); }
 
 base::Result<bool> Run::Loop::pass(Block block) {
@@ -132,6 +146,7 @@ base::Result<bool> Run::Loop::pass(Block block) {
     if (ready.at(source) != 0) CORDON_OK(handle(static_cast<Source>(source), ready.at(source)));
   }
   if (progress_.must_kill() && !outcome_) kill_run();
+  if (!outcome_) CORDON_OK(arm_timer());  // a host that polls for us sleeps until then
   return outcome_.has_value();
 }
 
@@ -294,11 +309,8 @@ void Run::Loop::on_target_stopped(int signal) {
 }
 
 void Run::Loop::stop_ourselves(const JobControl::Stop& stop) {
-  clock_.stop(kernel::monotonic_ns());
   if (stop.take_terminal) terminal_->give_to(job_.our_group());
   signals_->stop_ourselves(stop.signal);
-  clock_.go(kernel::monotonic_ns());
-  armed_for_.reset();
   if (terminal_) {
     if (const auto group = job_.resumed(terminal_->foreground())) terminal_->give_to(*group);
   }
@@ -382,7 +394,8 @@ base::Result<void> Run::Loop::on_init_end() {
 }
 
 void Run::Loop::finish(const ProcessEnd& init) {
-  outcome_ = progress_.finish(init, clock_.wall_ns(kernel::monotonic_ns()) / kNsPerMs);
+  outcome_ = progress_.finish(init, clock_.running_ns(kernel::monotonic_ns()) / kNsPerMs);
+  outcome_->asked_to_end = policy_.requested();
   outcome_->exec_attempts = gate_.attempts();
   outcome_->exec_attempts_total = gate_.total();
   give_back();

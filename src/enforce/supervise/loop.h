@@ -36,6 +36,7 @@ class Run::Loop {
   /// One round; true once the run is over.
   base::Result<bool> pass(Block block);
   [[nodiscard]] base::FdView poll_fd() const { return epoll_; }
+  base::Result<void> take_output(Taking taking);
   void cancel();
   /// Once, after pass() said true.
   plan::Outcome take_outcome() { return std::move(*outcome_); }
@@ -98,6 +99,7 @@ class Run::Loop {
   std::optional<pid_t> target_pid_;
   std::optional<ExecListener> listener_;
   Output out_, error_;
+  Taking taking_ = Taking::kOutput;
   bool exec_closed_;
   std::function<void()> when_mounted_;
 

@@ -32,6 +32,8 @@ base::Result<bool> Run::service() {
   return over;
 }
 
+base::Result<void> Run::take_output(Taking taking) { return loop_->take_output(taking); }
+
 void Run::cancel() { loop_->cancel(); }
 
 base::Result<plan::Outcome> run(const plan::Plan& plan, Options options, std::function<void()> when_mounted) {

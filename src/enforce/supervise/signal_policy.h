@@ -47,6 +47,8 @@ class SignalPolicy {
   /// The ten seconds; kEnd is answered once.
   Reaction due(std::uint64_t running_ns);
   [[nodiscard]] std::optional<std::uint64_t> next() const { return deadline_; }
+  /// The first request to end; 0 where there was none.
+  [[nodiscard]] int requested() const { return requested_; }
 
  private:
   Reaction request(int signal, std::uint64_t running_ns);

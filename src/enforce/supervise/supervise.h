@@ -88,6 +88,11 @@ class Run {
   /// Does what can be done without blocking; true once the run is over and wait() will not block.
   base::Result<bool> service();
 
+  /// Takes no output of the target's (kCallbacks) until it is told otherwise: for a host whose own reader is slow. The
+  /// target waits once its pipe is full; everything else goes on. What is in the pipes comes when the run ends.
+  enum class Taking : std::uint8_t { kNothing, kOutput };
+  base::Result<void> take_output(Taking taking);
+
   /// Ends the run at once: everything in it is killed, the Outcome says EndedBy::kSignal with signal SIGKILL. Any
   /// thread, any time before the Run is destroyed, any number of times.
   void cancel();
