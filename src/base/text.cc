@@ -94,6 +94,7 @@ bool is_valid_utf8(std::string_view text) {
 }
 
 bool is_unsafe_rune(char32_t rune) {
+  if (rune >= 0x20 && rune < 0x7f) return false;  // nearly all there is to judge, and a path is judged often
   return std::ranges::any_of(kUnsafe, [rune](Range range) { return rune >= range.first && rune <= range.last; });
 }
 

@@ -181,6 +181,7 @@ std::vector<Answer> Inquiry::ask(const std::vector<Question>& questions) {
   if (state_->pins->released()) start_over();
   auto job = std::make_shared<Job>();
   job->questions = questions;
+  job->answers.reserve(questions.size());
   if (questions.empty()) return {};
   if (!state_->watch) {
     work(state_, job);

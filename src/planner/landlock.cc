@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <iterator>
 #include <string>
 #include <utility>
 
@@ -53,6 +54,7 @@ class Rules {
     access &= directory ? handled_ : handled_ & kFileRights;
     if (access != 0) rules_.push_back({.target = std::string(target), .access = access});
   }
+  void add_all(Rules others) { std::ranges::move(others.rules_, std::back_inserter(rules_)); }
   std::vector<plan::step::LandlockRule> take() { return std::move(rules_); }
 
  private:
@@ -116,9 +118,10 @@ void restrict_files(Draft& draft, const Arranged& arranged, const Program& progr
                    abi == 0 ? fact.mend : "a kernel of 5.19 or later");
     return;
   }
-  Rules rules(handled_by(abi));
-  const bool single = add_single_program(draft, program, rules);
-  add_mounts(draft, arranged, rules, !single);
+  Rules rules(handled_by(abi)), only(handled_by(abi));
+  const bool single = add_single_program(draft, program, only);
+  add_mounts(draft, arranged, rules, !single);  // first, in the order of the binds: the launcher has each at hand then
+  rules.add_all(std::move(only));
   rules.add("/dev", kReadFile | kWriteFile | kTruncate | kIoctlDev, true);
   rules.add("/dev/shm", kReadFile | kWriteFile | kTruncate | kChange, true);
   rules.add("/proc", kReadFile | kWriteFile | kTruncate, true);

@@ -124,6 +124,7 @@ void name_requested(Draft& draft) {
 }
 
 void build(Draft& draft, const Identity& identity, const Program& program, const Arranged& arranged) {
+  draft.plan.steps.reserve(2 * arranged.mounts.size() + 64);  // a step is large, and a plan may have thousands
   Environment environment = environment_of(draft.policy, draft.facts);
   enter_namespaces(draft, identity);
   draft.step(plan::step::BuildRoot{.size_bytes = kRootBytes}, Layer::kFilesystem, "base");

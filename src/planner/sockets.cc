@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <string_view>
+#include <unordered_set>
 
 #include "base/text.h"
 #include "planner/path_text.h"
@@ -73,15 +74,18 @@ std::string_view place_of(const plan::HostFacts& facts, const policy::PathGrant&
 }  // namespace
 
 std::vector<std::string> socket_questions(const policy::Policy& policy, const plan::HostFacts& facts) {
-  std::vector<std::string_view> places;
+  std::unordered_set<std::string_view> places;
   for (const auto* grants : {&policy.read, &policy.write}) {
-    for (const policy::PathGrant& grant : *grants) places.push_back(place_of(facts, grant));
+    for (const policy::PathGrant& grant : *grants) places.insert(place_of(facts, grant));
   }
+  const auto below_a_place = [&](std::string_view at) {
+    while (at != "/" && !places.contains(at)) at = parent_of(at);
+    return places.contains(at);
+  };
   std::vector<std::string> out;
   if (places.empty()) return out;
   for (std::string& socket : known_sockets(facts)) {
-    const bool below = std::ranges::any_of(places, [&](std::string_view place) { return within(socket, place); });
-    if (below) out.push_back(std::move(socket));
+    if (below_a_place(socket)) out.push_back(std::move(socket));
   }
   return out;
 }
