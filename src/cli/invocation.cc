@@ -50,7 +50,9 @@ base::Result<std::string> working_directory() {
 }
 
 std::vector<std::uint32_t> supplementary_groups() {
-  std::vector<gid_t> groups(NGROUPS_MAX);
+  // Asked for their number first: room for all that there may be is 64 pages, touched by every command. Only this
+  // process changes its own groups, so the number holds.
+  std::vector<gid_t> groups(static_cast<std::size_t>(std::max(::getgroups(0, nullptr), 0)));
   const int count = ::getgroups(static_cast<int>(groups.size()), groups.data());
   groups.resize(count < 0 ? 0 : static_cast<std::size_t>(count));
   return {groups.begin(), groups.end()};

@@ -98,8 +98,9 @@ bool make_directory(const std::string& directory, std::uint32_t uid) {
   return ours || ours.error().code == EEXIST;
 }
 
-std::optional<std::string> read_bounded(FdView file) {
-  std::string text(kMostBytes + 1, '\0');
+/// `size` is what it had a moment ago: one byte of room more tells whether it grew.
+std::optional<std::string> read_bounded(FdView file, std::size_t size_before) {
+  std::string text(std::min(size_before, kMostBytes) + 1, '\0');
   std::size_t size = 0;
   while (size < text.size()) {
     const auto n = kernel::read(file, std::as_writable_bytes(std::span(text).subspan(size)));
@@ -107,7 +108,7 @@ std::optional<std::string> read_bounded(FdView file) {
     if (*n == 0) break;
     size += *n;
   }
-  if (size > kMostBytes) return std::nullopt;
+  if (size == text.size()) return std::nullopt;
   text.resize(size);
   return text;
 }
@@ -173,7 +174,7 @@ std::optional<CachedFacts> FactCache::load() const {
   const auto stat = kernel::statx(*file);
   if (!stat || (stat->stx_mode & S_IFMT) != S_IFREG || stat->stx_size > kMostBytes) return std::nullopt;
   if (stat->stx_uid != key_.uid || (stat->stx_mode & 07777) != 0600 || stat->stx_nlink != 1) return std::nullopt;
-  const auto text = read_bounded(*file);
+  const auto text = read_bounded(*file, stat->stx_size);
   return text ? decode_facts(*text, key_) : std::nullopt;
 }
 

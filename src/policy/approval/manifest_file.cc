@@ -220,10 +220,11 @@ base::Result<ManifestFile, Diagnostics> open_manifest(std::string_view path) {
 
   ManifestFile out;
   CORDON_OK(read_text(path, reached->object, out));
-  if (const std::string beside = manifest_beside(path);
-      !beside.empty() && looks_like_script(path, out.text, reached->facts.mode)) {
-    return base::fail(problem(path, "manifest-is-script", shown(path) + " is a program, not a manifest",
-                              "did you mean " + shown(beside) + "?"));
+  if (looks_like_script(path, out.text, reached->facts.mode)) {
+    if (const std::string beside = manifest_beside(path); !beside.empty()) {
+      return base::fail(problem(path, "manifest-is-script", shown(path) + " is a program, not a manifest",
+                                "did you mean " + shown(beside) + "?"));
+    }
   }
   out.written_path = std::string(path);
   out.name_path = reached->name_path;

@@ -24,7 +24,7 @@ template <class Sink>
 kernel::Sys<ReadEnd> read_steadily(base::FdView file, std::uint64_t most, Sink sink) {
   const auto before = kernel::statx(file);
   if (!before) return base::fail(before.error());
-  std::array<std::byte, 65536> block{};
+  std::array<std::byte, 16384> block;  // every page of it is touched, by each run
   std::uint64_t taken = 0;
   while (true) {
     const auto n = kernel::pread(file, block, taken);

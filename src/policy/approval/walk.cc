@@ -9,6 +9,7 @@
 
 #include "base/text.h"
 #include "kernel/file.h"
+#include "kernel/system.h"
 #include "kernel/uapi.h"
 #include "policy/approval/manifest_file.h"
 
@@ -248,13 +249,16 @@ kernel::Sys<FileFacts> facts_of(FdView fd) {
 }
 
 AclFacts acl_of(FdView fd, const FileFacts& facts) {
+  const bool group_write = (facts.mode & S_IWGRP) != 0;
   // An O_PATH descriptor answers no fgetxattr; its name in /proc leads to the same object.
-  const AclOwner acl(::acl_get_file(proc_path(fd).c_str(), ACL_TYPE_ACCESS));
+  const std::string path = proc_path(fd);
+  const auto kept = kernel::getxattr(path.c_str(), "system.posix_acl_access", {});
+  if (!kept && kept.error().code == ENODATA) return {.writers = {}, .owning_group_write = group_write};
+  const AclOwner acl(::acl_get_file(path.c_str(), ACL_TYPE_ACCESS));
   if (acl == nullptr) {
     const Errno why = kernel::failed("acl_get_file").error();
     return {.state = AclFacts::State::kUnreadable, .code = why.code, .writers = {}};
   }
-  const bool group_write = (facts.mode & S_IWGRP) != 0;
   if (::acl_equiv_mode(acl.get(), nullptr) == 0) return {.writers = {}, .owning_group_write = group_write};
   return reduce(acl.get());
 }
