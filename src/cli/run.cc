@@ -46,6 +46,8 @@ class Job {
   void warn_of_location();
   int conclude(report::Report report);
   int stopped(const Stop& why);
+  void use_the_launchers_time();
+  void find_records();
   void record(const std::string& document);
   [[nodiscard]] report::RunRecord run_record() const;
   base::Result<void, Stop> write_report(const std::string& document);
@@ -58,6 +60,8 @@ class Job {
   std::optional<ReportFile> report_file_;
   std::vector<plan::Note> location_notes_;
   plan::LeftBehind left_;
+  bool time_used_ = false;
+  base::Fd records_;
   std::string run_id_ = new_run_id();
   std::string started_at_ = now_rfc3339();
   /// The supervisor failed while the target may have run: neither a verdict nor a refusal can be given.
@@ -166,6 +170,7 @@ base::Result<plan::Outcome, Stop> Job::start_and_wait(const plan::Plan& plan) {
   }
   const host::AutoExecWatch watch = watch_writes(context_.invocation.caller, host_->facts, plan);
   auto run = supervise::Run::start(plan, std::move(options));
+  use_the_launchers_time();
   if (!run) {
     plan::Outcome outcome;
     outcome.setup_error = run.error();
@@ -213,9 +218,22 @@ report::RunRecord Job::run_record() const {
 
 void Job::record(const std::string& document) {
   if (!host_) return;
-  const std::string directory = state_directory(context_.invocation.caller, host_->facts.home);
+  if (!records_.valid()) find_records();
   // A run is not failed for its record; a full disk or a read-only home is no reason to tell an exit code otherwise.
-  static_cast<void>(write_record(directory, run_id_, approval_caller(context_.invocation), document));
+  if (records_.valid()) static_cast<void>(write_record(records_, run_id_, document));
+}
+
+void Job::find_records() {
+  const std::string directory = state_directory(context_.invocation.caller, host_->facts.home);
+  if (auto opened = open_records(directory, approval_caller(context_.invocation))) records_ = std::move(*opened);
+}
+
+/// What can wait until the launcher is at work: it builds for milliseconds, and we would only sleep. A home that may
+/// hang waits for the end: nobody would keep the time limit meanwhile.
+void Job::use_the_launchers_time() {
+  if (std::exchange(time_used_, true)) return;
+  warn_of_location();
+  if (!host_->session.may_hang()) find_records();
 }
 
 base::Result<void, Stop> Job::write_report(const std::string& document) {
@@ -270,7 +288,6 @@ int Job::go() {
     show_plan(context_, *plan, json_);
     return context_.output.broken() ? kRefused : 0;
   }
-  warn_of_location();
   auto outcome = start_and_wait(*plan);
   if (outcome && assumed_wrongly(*plan, *outcome)) {
     plan = planned();

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
 #include <ctime>
 #include <memory>
 #include <vector>
@@ -37,49 +38,56 @@ std::vector<std::string> records_in(base::FdView directory) {
   return names;
 }
 
-void prune(base::FdView directory) {
+void make_room(base::FdView directory) {
   const std::vector<std::string> names = records_in(directory);
-  for (std::size_t i = 0; i + kMostRecords < names.size(); ++i)
+  for (std::size_t i = 0; i + kMostRecords <= names.size(); ++i)
     static_cast<void>(kernel::unlinkat(directory, names[i].c_str(), 0));
 }
 
-std::tm utc(std::time_t seconds) {
-  std::tm out{};
-  ::gmtime_r(&seconds, &out);
+/// In UTC. Not by gmtime_r(3), which reads the host's time zone for it.
+std::string in_utc(const timespec& now, fmt::format_string<int, unsigned, unsigned, int, int, int> form) {
+  using std::chrono::sys_seconds;
+  const sys_seconds at{std::chrono::seconds(now.tv_sec)};
+  const auto day = std::chrono::floor<std::chrono::days>(at);
+  const std::chrono::year_month_day date(day);
+  const auto second = static_cast<int>((at - day).count());
+  return fmt::format(form, static_cast<int>(date.year()), static_cast<unsigned>(date.month()),
+                     static_cast<unsigned>(date.day()), second / 3600, second / 60 % 60, second % 60);
+}
+
+timespec now() {
+  timespec out{};
+  ::clock_gettime(CLOCK_REALTIME, &out);
   return out;
 }
 
 }  // namespace
 
-std::string now_rfc3339() {
-  const std::tm now = utc(std::time(nullptr));
-  return fmt::format("{:04}-{:02}-{:02}T{:02}:{:02}:{:02}Z", now.tm_year + 1900, now.tm_mon + 1, now.tm_mday,
-                     now.tm_hour, now.tm_min, now.tm_sec);
-}
+std::string now_rfc3339() { return in_utc(now(), "{:04}-{:02}-{:02}T{:02}:{:02}:{:02}Z"); }
 
 std::string new_run_id() {
-  timespec now{};
-  ::clock_gettime(CLOCK_REALTIME, &now);
-  const std::tm at = utc(now.tv_sec);
-  return fmt::format("{:04}{:02}{:02}T{:02}{:02}{:02}.{:09}Z-{}", at.tm_year + 1900, at.tm_mon + 1, at.tm_mday,
-                     at.tm_hour, at.tm_min, at.tm_sec, now.tv_nsec, ::getpid());
+  const timespec at = now();
+  return in_utc(at, "{:04}{:02}{:02}T{:02}{:02}{:02}") + fmt::format(".{:09}Z-{}", at.tv_nsec, ::getpid());
 }
 
-base::Result<void> write_record(const std::string& state_directory, const std::string& id,
-                                policy::approval::Caller caller, std::string_view document) {
+base::Result<base::Fd> open_records(const std::string& state_directory, approval::Caller caller) {
   if (state_directory.empty())
     return base::fail(
         base::Error{.operation = "open", .subject = "", .detail = "neither XDG_STATE_HOME nor a home is set"});
-  CORDON_TRY(const base::Fd directory, open_private(state_directory + "/runs", caller));
+  CORDON_TRY(base::Fd directory, open_private(state_directory + "/runs", caller));
+  make_room(directory);
+  return directory;
+}
+
+base::Result<void> write_record(base::FdView records, const std::string& id, std::string_view document) {
   const std::string name = id + ".json";
   const auto at = [&](const auto& failure) { return base::fail(kernel::error_at(failure.error(), name)); };
-  auto file = kernel::openat(directory, name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0600);
+  auto file = kernel::openat(records, name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0600);
   if (!file) return at(file);
   if (auto written = kernel::write_all(*file, std::as_bytes(std::span(document))); !written) {
-    static_cast<void>(kernel::unlinkat(directory, name.c_str(), 0));
+    static_cast<void>(kernel::unlinkat(records, name.c_str(), 0));
     return at(written);
   }
-  prune(directory);
   return {};
 }
 

@@ -8,6 +8,7 @@
 #include <string>
 #include <string_view>
 
+#include "base/fd.h"
 #include "base/result.h"
 #include "policy/approval/facts.h"
 
@@ -21,7 +22,10 @@ std::string now_rfc3339();
 /// Sorts by time, and is unique on this host: "20260102T030405.123456789Z-4711".
 std::string new_run_id();
 
-base::Result<void> write_record(const std::string& state_directory, const std::string& id,
-                                policy::approval::Caller caller, std::string_view document);
+/// The directory of the records, opened (and made where it is missing), with room for one more: the oldest are gone.
+/// Apart from writing, so that it can be done while the target starts.
+base::Result<base::Fd> open_records(const std::string& state_directory, policy::approval::Caller caller);
+
+base::Result<void> write_record(base::FdView records, const std::string& id, std::string_view document);
 
 }  // namespace cordon::cli

@@ -26,7 +26,8 @@ class Records : public testing::Test {
   [[nodiscard]] std::string state() const { return (root_ / "state" / "cordon").string(); }
   [[nodiscard]] fs::path runs() const { return fs::path(state()) / "runs"; }
   [[nodiscard]] bool write(const std::string& id) const {
-    return write_record(state(), id, caller_, "{}\n").has_value();
+    const auto records = open_records(state(), caller_);
+    return records && write_record(*records, id, "{}\n").has_value();
   }
   [[nodiscard]] long count() const { return std::distance(fs::directory_iterator(runs()), fs::directory_iterator()); }
 
@@ -80,9 +81,7 @@ TEST_F(Records, ALinkInTheRecordsPlaceIsNotFollowed) {
   EXPECT_EQ(std::string(std::istreambuf_iterator<char>(in), {}), "precious");
 }
 
-TEST_F(Records, WithoutAHomeThereIsAReasonAndNoRecord) {
-  EXPECT_FALSE(write_record("", "a", caller_, "{}").has_value());
-}
+TEST_F(Records, WithoutAHomeThereIsAReasonAndNoRecord) { EXPECT_FALSE(open_records("", caller_).has_value()); }
 
 TEST(RunId, SortsByTimeAndIsUnique) {
   const std::string first = new_run_id(), second = new_run_id();

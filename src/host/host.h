@@ -97,6 +97,10 @@ class Session {
 
   [[nodiscard]] Pins& pins();
 
+  /// Some mount here is answered by a server or a program, which may be gone: whoever touches files of the caller's may
+  /// have to wait.
+  [[nodiscard]] bool may_hang();
+
  private:
   struct Impl;
   std::unique_ptr<Impl> impl_;

@@ -206,6 +206,8 @@ void Session::drop(Feature feature, plan::HostFacts& facts) {
   impl_->use_cache(facts, [feature](const FactCache& cache) { cache.drop(feature); });
 }
 
+bool Session::may_hang() { return impl_->mount_table()->any_may_hang(); }
+
 Pins& Session::pins() { return impl_->pins; }
 
 }  // namespace cordon::host
