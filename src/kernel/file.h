@@ -58,6 +58,11 @@ inline Sys<struct ::statfs> fstatfs(FdView fd) {
   return out;
 }
 
+/// As stat's st_dev, which is how a plan carries it.
+inline std::uint64_t device_of(const struct ::statx& facts) {
+  return ::makedev(facts.stx_dev_major, facts.stx_dev_minor);
+}
+
 inline Sys<struct ::statfs> statfs(const char* path) {
   struct ::statfs out{};
   if (retry([&] { return ::statfs(path, &out); }) < 0) return failed("statfs");
@@ -117,6 +122,14 @@ inline Sys<std::size_t> getcwd(std::span<char> into) {
 
 inline Sys<void> mkdirat(FdView directory, const char* path, mode_t mode) {
   return done(::mkdirat(directory.get(), path, mode), "mkdirat");
+}
+/// mknodat(2) of an empty regular file; EEXIST where the name is taken, by a link too.
+inline Sys<void> make_file(FdView directory, const char* path, mode_t mode) {
+  return done(::mknodat(directory.get(), path, S_IFREG | mode, 0), "mknodat");
+}
+/// linkat(2); AT_EMPTY_PATH of a descriptor that the caller opened itself: since 6.10, before for the mighty only.
+inline Sys<void> linkat(FdView from, const char* old_path, FdView to, const char* new_path, int flags) {
+  return done(::linkat(from.get(), old_path, to.get(), new_path, flags), "linkat");
 }
 inline Sys<void> symlinkat(const char* text, FdView directory, const char* path) {
   return done(::symlinkat(text, directory.get(), path), "symlinkat");

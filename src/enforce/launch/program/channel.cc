@@ -33,18 +33,16 @@ void Channel::must_have_held() {
   if (!all_held_) fail_step(failed_step_, {EPERM, "verification"});
 }
 
-void Channel::fail_step(std::uint16_t step, Errno why) {
-  Message message{.kind = Kind::kStepFailed, .step = step, .code = why.code};
-  std::strncpy(message.text.data(), why.call, message.text.size() - 1);
+void Channel::end(Message message, const char* text) {
+  std::strncpy(message.text.data(), text, message.text.size() - 1);
   static_cast<void>(send(message).has_value());  // nobody is left to tell: the end of the process says it
   std::_Exit(1);
 }
 
-void Channel::refuse_plan(const char* why, std::uint16_t step) {
-  Message message{.kind = Kind::kPlanRefused, .step = step};
-  std::strncpy(message.text.data(), why, message.text.size() - 1);
-  static_cast<void>(send(message).has_value());
-  std::_Exit(1);
+void Channel::fail_step(std::uint16_t step, Errno why) {
+  end({.kind = Kind::kStepFailed, .step = step, .code = why.code}, why.call);
 }
+
+void Channel::refuse_plan(const char* why, std::uint16_t step) { end({.kind = Kind::kPlanRefused, .step = step}, why); }
 
 }  // namespace cordon::enforce::launch

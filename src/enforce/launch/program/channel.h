@@ -27,6 +27,7 @@ class Channel {
   [[noreturn]] void refuse_plan(const char* why, std::uint16_t step = 0);
 
  private:
+  [[noreturn]] void end(Message message, const char* text);
   kernel::Sys<void> flush(std::size_t count, kernel::FdView fd);
 
   kernel::FdView socket_;

@@ -173,6 +173,8 @@ void run_init(const View& plan, std::span<const std::byte> bytes, FdView maps_wr
   if (!read || *read != 1) std::_Exit(1);  // the outer launcher has said why
   if (auto done = prepare(); !done) control.fail_step(born, done.error());
   Tree tree;
+  const Found landlock = find(plan, Op::kLandlock);
+  if (auto done = begin_ruleset(tree, landlock); !done) control.fail_step(landlock.record.step, done.error());
   build(tree, plan, control);
   kernel::CloneArgs args{.exit_signal = SIGCHLD};
   auto child = kernel::clone3(args);

@@ -4,32 +4,34 @@
 
 namespace cordon::enforce::launch {
 
-namespace {
-
-constexpr std::uint64_t kFileRights = kernel::kLandlockExecute | kernel::kLandlockWriteFile |
-                                      kernel::kLandlockReadFile | kernel::kLandlockTruncate | kernel::kLandlockIoctlDev;
-
-Sys<void> add_rule(FdView ruleset, const char* path, std::uint64_t access) {
-  constexpr kernel::OpenHow kHow{.flags = O_PATH, .resolve = kernel::kResolveNoSymlinks};
-  CORDON_TRY(const Fd at, kernel::openat2(kernel::kHere, path, kHow));
-  auto added = kernel::landlock_add_path(ruleset, at, access);
+Sys<void> add_landlock_rule(FdView ruleset, FdView object, std::uint64_t access) {
+  constexpr std::uint64_t kFileRights = kernel::kLandlockExecute | kernel::kLandlockWriteFile |
+                                        kernel::kLandlockReadFile | kernel::kLandlockTruncate |
+                                        kernel::kLandlockIoctlDev;
+  auto added = kernel::landlock_add_path(ruleset, object, access);
   // EINVAL: a right of directories on something else. A file gets the rights that a file can have.
   if (added || added.error().code != EINVAL) return added;
-  return kernel::landlock_add_path(ruleset, at, access & kFileRights);
+  return kernel::landlock_add_path(ruleset, object, access & kFileRights);
 }
 
-}  // namespace
-
-Sys<Fd> build_ruleset(const View& plan, const Found& landlock) {
+Sys<void> begin_ruleset(Tree& tree, const Found& landlock) {
+  if (!landlock.there) return {};
   const Record& record = landlock.record;
   const kernel::LandlockRulesetAttr attributes{.handled_access_fs = record.args[0], .scoped = record.args[1]};
-  CORDON_TRY(Fd ruleset, kernel::landlock_create_ruleset(attributes, static_cast<int>(record.args[2])));
-  for (std::size_t i = landlock.index + 1; i < plan.size(); ++i) {
+  CORDON_TRY(tree.ruleset, kernel::landlock_create_ruleset(attributes, static_cast<int>(record.args[2])));
+  tree.next_rule = landlock.index + 1;
+  return {};
+}
+
+Sys<void> finish_ruleset(const Tree& tree, const View& plan) {
+  constexpr kernel::OpenHow kHow{.flags = O_PATH, .resolve = kernel::kResolveNoSymlinks};
+  for (std::size_t i = tree.next_rule; i < plan.size(); ++i) {
     const Record rule = plan.record(i);
     if (rule.op != plan::wire::Op::kLandlockRule) break;
-    CORDON_OK(add_rule(ruleset, plan.string(rule.refs[0]), rule.args[0]));
+    CORDON_TRY(const Fd at, kernel::openat2(kernel::kHere, plan.string(rule.refs[0]), kHow));
+    CORDON_OK(add_landlock_rule(tree.ruleset, at, rule.args[0]));
   }
-  return ruleset;
+  return {};
 }
 
 }  // namespace cordon::enforce::launch

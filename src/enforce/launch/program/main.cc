@@ -13,8 +13,8 @@
 #include "cordon_build_id.h"
 #include "enforce/launch/program/channel.h"
 #include "enforce/launch/program/init.h"
-#include "enforce/launch/program/text.h"
 #include "kernel/process.h"
+#include "kernel/short_text.h"
 
 namespace cordon::enforce::launch {
 namespace {
@@ -55,7 +55,8 @@ View take_plan(std::span<const std::byte> bytes, Channel& control) {
 }
 
 Sys<void> write_file(pid_t init, const char* name, std::span<const std::byte> content) {
-  const Text path = Text().add("/proc/").number(static_cast<std::uint64_t>(init)).add("/").add(name);
+  const kernel::ShortText path =
+      kernel::ShortText().add("/proc/").number(static_cast<std::uint64_t>(init)).add("/").add(name);
   CORDON_TRY(const Fd file, kernel::openat(kernel::kHere, path.c_str(), O_WRONLY));
   CORDON_TRY(const std::size_t written, kernel::write(file, content));  // a map is taken whole or not at all
   if (written != content.size()) return base::fail(Errno{EIO, "write"});

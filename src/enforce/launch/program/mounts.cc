@@ -13,7 +13,6 @@ namespace {
 
 namespace wire = plan::wire;
 
-constexpr std::uint64_t kNoLinks = kernel::kResolveNoSymlinks | kernel::kResolveNoMagiclinks;
 constexpr unsigned kClone = kernel::kOpenTreeClone | AT_EMPTY_PATH | kernel::kAtRecursive;
 
 /// Makes `name` below `parent`, or enters it if it is a directory of whom it is made for: an earlier step may have made
@@ -50,25 +49,40 @@ Sys<Fd> create_as_owner(Fd at, const View& plan, const Record& record) {
   return made;
 }
 
-Sys<void> attach_with(FdView mount, FdView at, std::uint64_t attributes) {
-  if (attributes != 0) {
-    CORDON_OK(kernel::mount_setattr(mount, "", AT_EMPTY_PATH | kernel::kAtRecursive, {.attr_set = attributes}));
+/// A detached copy of the planned object. What is compared is the copy itself: nothing is resolved again after that.
+Sys<Fd> clone_source(Tree& tree, const View& plan, const Record& record) {
+  if (record.refs[2].size != 0) {
+    CORDON_TRY(const Fd made, open_source(plan, record));
+    return kernel::open_tree_attr(made, "", kClone, {.attr_set = attributes_of(record)});
   }
-  return attach(mount, at);
+  CORDON_TRY(const Place place, place_of_source(tree, plan.string(record.refs[1])));
+  CORDON_TRY(Fd mount,
+             kernel::open_tree_attr(place.directory, place.name, kClone | AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT,
+                                    {.attr_set = attributes_of(record)}));
+  CORDON_OK(must_be(mount, record, record.args[1], record.args[2], record.args[3]));
+  return mount;
+}
+
+/// The mount is at hand, so its Landlock rule needs no other walk to it. Rules come in the order of the binds.
+Sys<void> add_rule_of(Tree& tree, const View& plan, FdView mount, const char* target) {
+  if (!tree.ruleset.valid() || tree.next_rule >= plan.size()) return {};
+  const Record rule = plan.record(tree.next_rule);
+  if (rule.op != wire::Op::kLandlockRule || std::strcmp(plan.string(rule.refs[0]), target) != 0) return {};
+  ++tree.next_rule;
+  return add_landlock_rule(tree.ruleset, mount, rule.args[0]);
 }
 
 }  // namespace
 
 /// Cordon holds a descriptor on the planned object, so its inode number cannot have been given to another; the birth
 /// time is a second witness where the file system keeps one.
-Sys<void> must_be(FdView fd, const Identity& planned) {
+Sys<void> must_be(FdView fd, const Record& record, std::uint64_t inode, std::uint64_t type, std::uint64_t birth) {
   CORDON_TRY(auto facts, kernel::statx(fd));
   const bool has_birth = (facts.stx_mask & STATX_BTIME) != 0;
   const std::int64_t birth_ns = facts.stx_btime.tv_sec * 1'000'000'000 + facts.stx_btime.tv_nsec;
   const bool same =
-      device_of(facts) == planned.device && facts.stx_ino == planned.inode &&
-      (facts.stx_mode & S_IFMT) == planned.type &&
-      (!planned.has_birth_time || (has_birth && static_cast<std::uint64_t>(birth_ns) == planned.birth_ns));
+      device_of(facts) == record.args[0] && facts.stx_ino == inode && (facts.stx_mode & S_IFMT) == type &&
+      ((record.flags & wire::kHasBirthTime) == 0 || (has_birth && static_cast<std::uint64_t>(birth_ns) == birth));
   if (!same) return base::fail(Errno{ESTALE, "statx"});
   return {};
 }
@@ -81,32 +95,28 @@ Sys<Fd> open_source(const View& plan, const Record& record) {
   std::memcpy(path.data(), plan.string(record.refs[1]), length);
   if (length == 0) path[0] = '/';
   CORDON_TRY(Fd at, kernel::openat2(kernel::kHere, path.data(), {.flags = O_PATH, .resolve = kNoLinks}));
-  CORDON_OK(must_be(at, {.device = record.args[0],
-                         .inode = record.args[1],
-                         .type = record.args[2],
-                         .has_birth_time = (record.flags & wire::kHasBirthTime) != 0,
-                         .birth_ns = record.args[3]}));
+  CORDON_OK(must_be(at, record, record.args[1], record.args[2], record.args[3]));
   return record.refs[2].size == 0 ? std::move(at) : create_as_owner(std::move(at), plan, record);
 }
 
-Sys<void> bind(const Tree& tree, const View& plan, const Record& record) {
-  CORDON_TRY(const Fd source, open_source(plan, record));
-  CORDON_TRY(const Fd mount, kernel::open_tree(source, "", kClone));
-  CORDON_TRY(const Fd at, locate(tree, plan.string(record.refs[0])));
-  return attach_with(mount, at, attributes_of(record));
+Sys<void> bind(Tree& tree, const View& plan, const Record& record) {
+  const char* target = plan.string(record.refs[0]);
+  CORDON_TRY(const Fd mount, clone_source(tree, plan, record));
+  CORDON_OK(add_rule_of(tree, plan, mount, target));
+  return attach(tree, mount, target, record.args[2] == S_IFDIR ? Object::kDirectory : Object::kFile);
 }
 
-Sys<void> pin(const Tree& tree, const char* path, std::uint64_t attributes) {
+Sys<void> pin(Tree& tree, const char* path, std::uint64_t attributes) {
   CORDON_TRY(const Fd at, locate(tree, path));
-  CORDON_TRY(const Fd mount, kernel::open_tree(at, "", kClone));
-  return attach_with(mount, at, attributes);
+  CORDON_TRY(const Fd mount, kernel::open_tree_attr(at, "", kClone, {.attr_set = attributes}));
+  forget_below(tree, path);
+  return kernel::attach(mount, at);
 }
 
-Sys<void> mask(const Tree& tree, const char* path, bool directory) {
-  CORDON_TRY(const Fd at, locate(tree, path));
+Sys<void> mask(Tree& tree, const char* path, bool directory) {
   // One shared object for all: a tmpfs each costs 40 % more. The clone keeps the attributes of what it is cloned from.
   CORDON_TRY(const Fd mount, kernel::open_tree(tree.blank, directory ? "directory" : "file", kernel::kOpenTreeClone));
-  return attach(mount, at);
+  return attach(tree, mount, path, directory ? Object::kDirectory : Object::kFile);
 }
 
 }  // namespace cordon::enforce::launch

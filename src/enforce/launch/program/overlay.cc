@@ -4,9 +4,9 @@
 // nothing that somebody put there. What it wants in the work directory it wants for the copies and whiteouts of lower
 // objects; the stubs are masked, so there are none, and the work directory is removed as soon as the mount stands.
 // Whatever needs it later fails, as it should.
-#include "enforce/launch/program/text.h"
 #include "enforce/launch/program/tree.h"
 #include "kernel/process.h"
+#include "kernel/short_text.h"
 
 namespace cordon::enforce::launch {
 
@@ -16,8 +16,6 @@ using plan::wire::Op;
 namespace {
 
 namespace wire = plan::wire;
-
-constexpr std::uint64_t kNoLinks = kernel::kResolveNoSymlinks | kernel::kResolveNoMagiclinks;
 
 /// One stub and the directories that lead to it: other stubs may have made those.
 Sys<void> make_stub(FdView lower, const char* path, bool directory) {
@@ -40,7 +38,7 @@ Sys<void> make_stub(FdView lower, const char* path, bool directory) {
 /// The lower layer. It must be attached to be cloned by the overlay, which will cover it.
 Sys<Fd> build_lower(const View& plan, std::size_t index, FdView at) {
   CORDON_TRY(Fd lower, new_tmpfs(0, 0755, kernel::kMountAttrNosuid | kernel::kMountAttrNodev));
-  CORDON_OK(attach(lower, at));
+  CORDON_OK(kernel::attach(lower, at));
   const std::size_t prefix = plan.record(index).refs[0].size + 1;
   for (std::size_t i = index + 1; i < plan.size() && plan.record(i).op == Op::kStub; ++i) {
     const Record stub = plan.record(i);
@@ -51,7 +49,9 @@ Sys<Fd> build_lower(const View& plan, std::size_t index, FdView at) {
 
 /// By descriptor, as paths of /proc/self, where this process stands: layers by descriptor came with 6.13.
 Sys<Fd> mount_overlay(FdView lower, FdView upper, FdView work, std::uint64_t attributes) {
-  const auto path = [](FdView fd) { return Text().add("fd/").number(static_cast<std::uint64_t>(fd.get())); };
+  const auto path = [](FdView fd) {
+    return kernel::ShortText().add("fd/").number(static_cast<std::uint64_t>(fd.get()));
+  };
   CORDON_TRY(const Fd context, kernel::fsopen("overlay"));
   CORDON_OK(kernel::fsconfig_string(context, "lowerdir", path(lower).c_str()));
   CORDON_OK(kernel::fsconfig_string(context, "upperdir", path(upper).c_str()));
@@ -65,7 +65,7 @@ Sys<Fd> mount_overlay(FdView lower, FdView upper, FdView work, std::uint64_t att
 Sys<Fd> mount_over(FdView place, FdView lower, FdView upper, std::uint64_t attributes) {
   std::uint64_t number = 0;
   CORDON_OK(kernel::getrandom(std::as_writable_bytes(std::span(&number, 1))));
-  const Text name = Text().add("overlay-").number(number, 16);
+  const kernel::ShortText name = kernel::ShortText().add("overlay-").number(number, 16);
   CORDON_OK(kernel::mkdirat(place, name.c_str(), 0700));
   auto work = kernel::openat(place, name.c_str(), O_PATH | O_DIRECTORY | O_NOFOLLOW);
   auto mounted = work ? mount_overlay(lower, upper, *work, attributes) : Sys<Fd>(base::fail(work.error()));
@@ -76,21 +76,18 @@ Sys<Fd> mount_over(FdView place, FdView lower, FdView upper, std::uint64_t attri
 
 }  // namespace
 
-Sys<void> stub_overlay(const Tree& tree, const View& plan, std::size_t index) {
+Sys<void> stub_overlay(Tree& tree, const View& plan, std::size_t index) {
   const Record record = plan.record(index);
   CORDON_TRY(const Fd upper, open_source(plan, record));
   const kernel::OpenHow how{.flags = O_PATH, .resolve = kNoLinks};
   CORDON_TRY(const Fd place, kernel::openat2(kernel::kHere, plan.string(record.refs[3]), how));
-  CORDON_OK(must_be(place, {.device = record.args[0],
-                            .inode = record.args[6],
-                            .type = S_IFDIR,
-                            .has_birth_time = (record.flags & wire::kHasBirthTime) != 0,
-                            .birth_ns = record.args[7]}));
+  CORDON_OK(must_be(place, record, record.args[6], S_IFDIR, record.args[7]));
   CORDON_TRY(const Fd at, locate(tree, plan.string(record.refs[0])));
   CORDON_TRY(const Fd lower, build_lower(plan, index, at));
   CORDON_OK(kernel::fchdir(tree.self));
   CORDON_TRY(const Fd mount, mount_over(place, lower, upper, attributes_of(record)));
-  return attach(mount, lower);
+  forget_below(tree, plan.string(record.refs[0]));
+  return kernel::attach(mount, lower);
 }
 
 }  // namespace cordon::enforce::launch

@@ -36,9 +36,8 @@ Sys<Treatment> treatment_of(FdView proc, const char* name, unsigned char type) {
 
 Sys<Fd> clone_for(const Tree& tree, FdView proc, const char* name, Treatment treatment) {
   if (treatment == Treatment::kReadOnly) {
-    CORDON_TRY(Fd mount, kernel::open_tree(proc, name, kernel::kOpenTreeClone | AT_SYMLINK_NOFOLLOW));
-    CORDON_OK(kernel::mount_setattr(mount, "", AT_EMPTY_PATH, {.attr_set = kernel::kMountAttrRdonly}));
-    return mount;
+    constexpr unsigned kClone = kernel::kOpenTreeClone | AT_SYMLINK_NOFOLLOW;
+    return kernel::open_tree_attr(proc, name, kClone, {.attr_set = kernel::kMountAttrRdonly});
   }
   return kernel::open_tree(tree.blank, treatment == Treatment::kCoverDirectory ? "directory" : "file",
                            kernel::kOpenTreeClone);
@@ -49,7 +48,7 @@ Sys<void> harden_entry(const Tree& tree, FdView proc, const char* name, unsigned
   CORDON_TRY(const Treatment treatment, treatment_of(proc, name, type));
   if (treatment == Treatment::kLeave) return {};
   CORDON_TRY(const Fd mount, clone_for(tree, proc, name, treatment));
-  return kernel::move_mount(mount, "", proc, name, kernel::kMoveMountFromEmptyPath);
+  return kernel::attach_at(mount, proc, name);
 }
 
 Sys<void> harden(const Tree& tree, FdView proc) {
@@ -69,13 +68,12 @@ Sys<void> harden(const Tree& tree, FdView proc) {
 
 }  // namespace
 
-Sys<void> mount_proc(const Tree& tree, const char* path) {
-  CORDON_TRY(const Fd at, locate(tree, path));
+Sys<void> mount_proc(Tree& tree, const char* path) {
   CORDON_TRY(const Fd context, kernel::fsopen("proc"));
   CORDON_OK(kernel::fsconfig_create(context));
   constexpr auto kAttributes = kernel::kMountAttrNosuid | kernel::kMountAttrNodev | kernel::kMountAttrNoexec;
   CORDON_TRY(const Fd proc, kernel::fsmount(context, kAttributes));
-  CORDON_OK(attach(proc, at));
+  CORDON_OK(attach(tree, proc, path, Object::kDirectory));
   return harden(tree, proc);
 }
 

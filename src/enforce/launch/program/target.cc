@@ -129,11 +129,8 @@ void run_target(const Target& target) {
   verify_mounts(target);  // with the power to look everywhere; without it nothing can change them any more
 
   each(target, Op::kResourceLimit, lower_limit);
-  Fd ruleset;
   if (landlock.there) {  // built while every path can be reached, in force when nothing is left to build
-    auto built = build_ruleset(plan, landlock);
-    if (!built) target.control.fail_step(landlock.record.step, built.error());
-    ruleset = std::move(*built);
+    must(target, landlock.record.step, finish_ruleset(target.tree, plan));
     must(target, landlock.record.step, open_unnamed(target));
   }
   must(target, drop.step, renounce());
@@ -141,7 +138,7 @@ void run_target(const Target& target) {
   must(target, drop.step, kernel::capset({}));
   must(target, drop.step, kernel::prctl(PR_SET_NO_NEW_PRIVS, 1));
   must(target, execution.step, kernel::chdir(plan.string(execution.refs[3])));
-  if (landlock.there) must(target, landlock.record.step, kernel::landlock_restrict_self(ruleset));
+  if (landlock.there) must(target, landlock.record.step, kernel::landlock_restrict_self(target.tree.ruleset));
 
   auto argv = pointers(plan.list(execution.refs[1]));
   auto environment = pointers(plan.list(execution.refs[2]));

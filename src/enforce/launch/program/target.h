@@ -34,8 +34,10 @@ struct Found {
 };
 Found find(const View& plan, plan::wire::Op op);
 
-/// landlock.cc: the ruleset of the plan, from paths of the new root.
-Sys<Fd> build_ruleset(const View& plan, const Found& landlock);
+/// landlock.cc: the ruleset of the plan. Begun before anything is mounted, so that each bind adds its own rule; what is
+/// left is added by its path in the new root.
+Sys<void> begin_ruleset(Tree& tree, const Found& landlock);
+Sys<void> finish_ruleset(const Tree& tree, const View& plan);
 
 /// verify.cc: what must fail now is tried, and marked on the channel. Before the filters (which may answer before the
 /// kernel does) and after them.

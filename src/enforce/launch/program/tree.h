@@ -20,6 +20,22 @@ using kernel::Sys;
 using plan::wire::Record;
 using plan::wire::View;
 
+inline constexpr std::uint64_t kNoLinks = kernel::kResolveNoSymlinks | kernel::kResolveNoMagiclinks;
+
+/// The directory of the last path asked for: a thousand files of one are one walk to it. The texts are the plan's.
+struct Near {
+  Fd fd;
+  const char* path = "";  ///< its first `length` bytes lead to the directory; 0: "/"
+  std::size_t length = 0;
+  bool own = false;       ///< must_be_own() said so
+  const char* made = "";  ///< the file that was made in it last
+};
+
+struct Place {
+  FdView directory;
+  const char* name = "";
+};
+
 struct Tree {
   Fd root;                        ///< mount of the private root
   Fd self;                        ///< /proc/self of the host, from before it was covered
@@ -30,10 +46,15 @@ struct Tree {
   static constexpr std::size_t kMostOwn = 64;
   std::array<std::uint64_t, kMostOwn> own_devices{};  ///< file systems that Make… steps may write to
   std::size_t own_count = 0;
+
+  Near source, target;  ///< on the host, and in the new root
+  Fd point;             ///< the first empty file that was made
+  mode_t point_mode = ~mode_t{};
+  Fd ruleset;                 ///< of Landlock; invalid where the plan has none
+  std::size_t next_rule = 0;  ///< its first record that is not in the ruleset yet
 };
 
-/// As stat's st_dev, which is how a FileId carries it.
-std::uint64_t device_of(const struct statx& facts);
+using kernel::device_of;
 std::uint64_t attributes_of(const Record& record);  ///< MOUNT_ATTR_* of its flags
 
 Sys<void> build_root(Tree& tree, const Record& record);
@@ -41,36 +62,40 @@ Sys<void> build_root(Tree& tree, const Record& record);
 Sys<Fd> locate(const Tree& tree, const char* path);
 /// EXDEV for what is not on a file system of ours: nothing but Bind::create makes anything on the host.
 Sys<void> must_be_own(const Tree& tree, FdView fd);
-Sys<void> attach(FdView mount, FdView at);
+enum class Object { kDirectory, kFile };
+/// Mounts at `path` in the new root, through no link.
+Sys<void> attach(Tree& tree, FdView mount, const char* path, Object object);
+/// After a mount at `path`: names below it lead to what was mounted.
+void forget_below(Tree& tree, const char* path);
+/// An object of the host, by the directory that holds it; no link is followed to that.
+Sys<Place> place_of_source(Tree& tree, const char* path);
 /// A new tmpfs, not attached yet. Size 0: the kernel's default.
 Sys<Fd> new_tmpfs(std::uint64_t size, std::uint64_t mode, std::uint64_t attributes);
 
-Sys<void> make_directory(const Tree& tree, const char* path, mode_t mode);
-Sys<void> make_symlink(const Tree& tree, const char* path, const char* text);
-Sys<void> make_file(const Tree& tree, const char* path, std::span<const std::byte> content, mode_t mode);
+Sys<void> make_directory(Tree& tree, const char* path, mode_t mode);
+Sys<void> make_symlink(Tree& tree, const char* path, const char* text);
+Sys<void> make_file(Tree& tree, const char* path, std::span<const std::byte> content, mode_t mode);
 
 /// mounts.cc
-Sys<void> bind(const Tree& tree, const View& plan, const Record& record);
-Sys<void> pin(const Tree& tree, const char* path, std::uint64_t attributes);
-Sys<void> mask(const Tree& tree, const char* path, bool directory);
+Sys<void> bind(Tree& tree, const View& plan, const Record& record);
+Sys<void> pin(Tree& tree, const char* path, std::uint64_t attributes);
+Sys<void> mask(Tree& tree, const char* path, bool directory);
 Sys<void> mount_tmpfs(Tree& tree, const char* path, const Record& record);
 
 /// The object of a Bind or StubOverlay, compared on the descriptor that is answered; `create` made below it.
 Sys<Fd> open_source(const View& plan, const Record& record);
-struct Identity {
-  std::uint64_t device = 0, inode = 0, type = 0;
-  bool has_birth_time = false;
-  std::uint64_t birth_ns = 0;
-};
-/// ESTALE where `fd` is another object.
-Sys<void> must_be(FdView fd, const Identity& planned);
+/// ESTALE where `fd` is another object than this one, which is on the record's device.
+Sys<void> must_be(FdView fd, const Record& record, std::uint64_t inode, std::uint64_t type, std::uint64_t birth);
 
 /// overlay.cc: the overlay of the record at `index`, over the stubs that the records after it name; not their masks.
-Sys<void> stub_overlay(const Tree& tree, const View& plan, std::size_t index);
+Sys<void> stub_overlay(Tree& tree, const View& plan, std::size_t index);
+
+/// landlock.cc: `object` and what is below it; a file gets the rights that a file can have.
+Sys<void> add_landlock_rule(FdView ruleset, FdView object, std::uint64_t access);
 
 /// proc.cc, dev.cc
-Sys<void> mount_proc(const Tree& tree, const char* path);
-Sys<void> mount_dev(const Tree& tree, const char* path, std::uint64_t shm_bytes);
+Sys<void> mount_proc(Tree& tree, const char* path);
+Sys<void> mount_dev(Tree& tree, const char* path, std::uint64_t shm_bytes);
 
 /// pivot_root into it, the host detached, the root sealed read-only.
 Sys<void> enter_root(const Tree& tree);

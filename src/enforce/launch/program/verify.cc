@@ -132,17 +132,9 @@ Sys<void> reach(const Address& address, int family) {
 void verify_network(const Target& target) {
   const Record enter = target.plan.record(0);
   if ((enter.args[0] & CLONE_NEWNET) == 0) return;
-  sockaddr_in four{};
-  four.sin_family = AF_INET;
-  four.sin_port = htons(9);
-  four.sin_addr.s_addr = htonl(0xc0000201);  // 192.0.2.1
-  sockaddr_in6 six{};
-  six.sin6_family = AF_INET6;
-  six.sin6_port = htons(9);
-  six.sin6_addr.s6_addr[0] = 0x20;  // 2001:db8::
-  six.sin6_addr.s6_addr[1] = 0x01;
-  six.sin6_addr.s6_addr[2] = 0x0d;
-  six.sin6_addr.s6_addr[3] = 0xb8;
+  const sockaddr_in four{.sin_family = AF_INET, .sin_port = htons(9), .sin_addr = {htonl(0xc0000201)}};  // 192.0.2.1
+  sockaddr_in6 six{.sin6_family = AF_INET6, .sin6_port = htons(9)};
+  std::memcpy(&six.sin6_addr, "\x20\x01\x0d\xb8", 4);  // 2001:db8::
   must_fail(target, Check::kNetNamespace, enter.step, reach(four, AF_INET), {ENETUNREACH, EAFNOSUPPORT});
   must_fail(target, Check::kNetNamespace, enter.step, reach(six, AF_INET6), {ENETUNREACH, EADDRNOTAVAIL, EAFNOSUPPORT});
 }

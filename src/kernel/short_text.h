@@ -1,19 +1,19 @@
-// A short text put together without an allocator: mount options and paths in /proc. Cut, never overrun.
+// A short text for a system call, put together without an allocator: mount options, paths in /proc. Cut, never overrun.
 #pragma once
 
 #include <array>
 #include <cstddef>
 #include <cstdint>
 
-namespace cordon::enforce::launch {
+namespace cordon::kernel {
 
-class Text {
+class ShortText {
  public:
-  Text& add(const char* text) {
+  ShortText& add(const char* text) {
     while (*text != '\0') put(*text++);
     return *this;
   }
-  Text& number(std::uint64_t value, unsigned base = 10) {
+  ShortText& number(std::uint64_t value, unsigned base = 10) {
     std::array<char, 24> digits{};
     std::size_t n = 0;
     do {
@@ -33,4 +33,4 @@ class Text {
   std::size_t size_ = 0;
 };
 
-}  // namespace cordon::enforce::launch
+}  // namespace cordon::kernel
