@@ -54,6 +54,8 @@ struct Mistake {
   std::string said;
 };
 
+void PrintTo(const Mistake& mistake, std::ostream* out) { *out << mistake.name; }
+
 class CorpusMistake : public testing::TestWithParam<Mistake> {};
 
 TEST_P(CorpusMistake, is_refused_with_file_and_line) {
