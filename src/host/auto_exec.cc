@@ -64,13 +64,19 @@ AutoExecWatch::State AutoExecWatch::state_of(const struct ::statx& stat) {
           .changed = nanoseconds(stat.stx_ctime)};
 }
 
+/// One name, which is no directory; a link by itself.
+void AutoExecWatch::look_at(FdView root, const std::string& name, Snapshot& into) {
+  const auto fd = open_below(root, name, O_PATH | O_NOFOLLOW);
+  if (!fd) return;
+  const auto stat = kernel::statx(*fd);
+  if (stat && !S_ISDIR(stat->stx_mode)) into.emplace(name, state_of(*stat));
+}
+
 /// The files in one directory, links among them by themselves. A directory that is a link counts as one file.
 void AutoExecWatch::look_into(FdView root, const std::string& directory, Snapshot& into) {
   const auto fd = open_below(root, directory, O_RDONLY | O_DIRECTORY);
   if (!fd) {
-    const auto link = open_below(root, directory, O_PATH | O_NOFOLLOW);
-    const auto stat = link ? kernel::statx(*link) : base::fail(link.error());
-    if (stat) into.emplace(directory, state_of(*stat));
+    look_at(root, directory, into);
     return;
   }
   std::size_t seen = 0;
@@ -89,9 +95,7 @@ void AutoExecWatch::look_at_names(FdView root, const std::string& only, Snapshot
       look_into(root, std::string(name.substr(0, name.size() - 1)), into);
       continue;
     }
-    const auto fd = open_below(root, std::string(name), O_PATH | O_NOFOLLOW);
-    const auto stat = fd ? kernel::statx(*fd) : base::fail(fd.error());
-    if (stat && !S_ISDIR(stat->stx_mode)) into.emplace(std::string(name), state_of(*stat));
+    look_at(root, std::string(name), into);
   }
 }
 

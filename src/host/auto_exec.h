@@ -17,6 +17,7 @@
 
 #include "base/fd.h"
 #include "host/git_hooks.h"
+#include "kernel/file.h"
 #include "plan/left_behind.h"
 
 namespace cordon::host {
@@ -60,6 +61,7 @@ class AutoExecWatch {
   void look_before(Root& root) const;
   [[nodiscard]] base::Fd open_root(const Root& root) const;
   void look_at_names(base::FdView root, const std::string& only, Snapshot& into) const;
+  static void look_at(base::FdView root, const std::string& name, Snapshot& into);
   static void look_at_hooks(base::FdView root, const std::vector<std::string>& hooks, Snapshot& into);
   static void look_into(base::FdView root, const std::string& directory, Snapshot& into);
   [[nodiscard]] std::vector<std::string> hooks_below(const Root& root, const Hooks& git) const;
