@@ -9,11 +9,26 @@
 
 #include "base/abs_path.h"
 #include "base/text.h"
+#include "host/small_file.h"
 
 namespace cordon::host {
 
 using plan::PathFact;
 using plan::PathState;
+
+namespace {
+
+/// An owner, in words. In a user namespace whoever has no number there is shown as the overflow uid (proc(5)): that is
+/// no user of that number, and may well be the host's root.
+std::string somebody(std::uint32_t uid) {
+  const auto overflow = base::parse_decimal(read_line("/proc/sys/kernel/overflowuid"));
+  const bool knows_everybody = read_line("/proc/self/uid_map").ends_with(" 4294967295");
+  if (overflow == uid && !knows_everybody)
+    return fmt::format("somebody whom this user namespace has no number for (shown as uid {})", uid);
+  return fmt::format("uid {}", uid);
+}
+
+}  // namespace
 
 /// One resolution. Components still to walk lie on a stack, the next one on top.
 class Walk {
@@ -141,9 +156,9 @@ class Walk {
     const bool shared = is_shared(directory);
     fact_.hops.push_back({.at = at, .target = link.link_text, .owner = link.uid, .in_shared_directory = shared});
     if (!is_trusted(link.uid))
-      planted(link.uid, fmt::format("the link {} belongs to uid {}", base::shown(at), link.uid));
+      planted(link.uid, fmt::format("the link {} belongs to {}", base::shown(at), somebody(link.uid)));
     if (!is_trusted(directory.uid)) {
-      planted(directory.uid, fmt::format("uid {} owns {} and may exchange the link {}", directory.uid,
+      planted(directory.uid, fmt::format("{} owns {} and may exchange the link {}", somebody(directory.uid),
                                          base::shown(path_of(directory)), base::shown(at)));
     }
     // In a sticky directory only the owners of link and directory may exchange it, and they were judged above.
@@ -158,7 +173,7 @@ class Walk {
     Node& directory = *at_;
     const std::string missing = path_of(*first_absent_);
     if (!is_trusted(directory.uid)) {
-      planted(directory.uid, fmt::format("uid {} owns {} and may make {}", directory.uid,
+      planted(directory.uid, fmt::format("{} owns {} and may make {}", somebody(directory.uid),
                                          base::shown(path_of(directory)), base::shown(missing)));
     }
     if (is_shared(directory)) {

@@ -13,6 +13,7 @@
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/ptrace.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
@@ -115,6 +116,43 @@ static int act_thread(const char* operand) {
 static int act_kill(const char* pid) { return result(kill(atoi(pid), SIGKILL)); }
 static int act_stop(const char* pid) { return result(kill(atoi(pid), SIGSTOP)); }
 static int act_signal0(const char* pid) { return result(kill(atoi(pid), 0)); }
+/* To the own process group, which outside of a sandbox is that of the caller's pipeline. */
+static int signal_group(const char* operand) {
+  (void)operand;
+  signal(SIGUSR1, SIG_IGN);
+  return result(kill(0, SIGUSR1));
+}
+
+/* Less time for a process or a group. */
+static int renice(const char* pid) { return result(setpriority(PRIO_PROCESS, (id_t)atoi(pid), 3)); }
+static int renice_group(const char* operand) {
+  (void)operand;
+  return result(setpriority(PRIO_PGRP, 0, 3));
+}
+static int renice_user(const char* operand) {
+  (void)operand;
+  return result(setpriority(PRIO_USER, 0, 3));
+}
+static int io_idle(const char* pid) { return result(syscall(SYS_ioprio_set, 1, atoi(pid), 3 << 13)); }
+static int io_idle_group(const char* operand) {
+  (void)operand;
+  return result(syscall(SYS_ioprio_set, 2, 0, 3 << 13));
+}
+static int only_idle(const char* pid) {
+  const struct sched_param none = {0};
+  return result(sched_setscheduler(atoi(pid), SCHED_IDLE, &none));
+}
+static int one_processor(const char* pid) {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  CPU_SET(0, &set);
+  return result(sched_setaffinity(atoi(pid), sizeof set, &set));
+}
+static int limit_files(const char* pid) {
+  const struct rlimit few = {64, 64};
+  return result(prlimit(atoi(pid), RLIMIT_NOFILE, &few, NULL));
+}
+
 static int act_ptrace(const char* pid) {
   if (ptrace(PTRACE_SEIZE, atoi(pid), 0, 0) != 0) return errno;
   ptrace(PTRACE_DETACH, atoi(pid), 0, 0);
@@ -257,6 +295,15 @@ const struct act process_acts[] = {{"exec", act_exec},
                                    {"kill", act_kill},
                                    {"stop", act_stop},
                                    {"signal0", act_signal0},
+                                   {"signal-group", signal_group},
+                                   {"renice", renice},
+                                   {"renice-group", renice_group},
+                                   {"renice-user", renice_user},
+                                   {"io-idle", io_idle},
+                                   {"io-idle-group", io_idle_group},
+                                   {"only-idle", only_idle},
+                                   {"one-processor", one_processor},
+                                   {"limit-files", limit_files},
                                    {"ptrace", act_ptrace},
                                    {"read-memory", read_memory},
                                    {"take-descriptor", take_descriptor},

@@ -2,6 +2,10 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <csignal>
 
 #include <nlohmann/json.hpp>
 #include <sstream>
@@ -156,6 +160,60 @@ TEST_F(Stream, AReaderThatWentAwayIsSaidAndIsNoSuccess) {
   const Finished run = scene_.bare({"bash", "-c", line});
   EXPECT_EQ(run.out, "125\n") << run;
   EXPECT_THAT(run.err, testing::HasSubstr("standard output could not be written")) << run;
+}
+
+/// True once the process has ended; it is not reaped.
+bool ends_within(const Running& run, int seconds) {
+  for (int i = 0; i < seconds * 100; ++i) {
+    siginfo_t info{};
+    if (::waitid(P_PID, static_cast<id_t>(run.pid()), &info, WEXITED | WNOHANG | WNOWAIT) == 0 && info.si_pid != 0)
+      return true;
+    ::usleep(10'000);
+  }
+  return false;
+}
+
+/// A target that never stops writing.
+std::string flood(const Scene& scene, const std::string& lines) {
+  scene.tree().write("work/flood.sh", "#!/bin/sh\nexec yes 0123456789abcdef0123456789abcdef\n", 0755);
+  return scene.approved("entrypoint: ./flood.sh\nexec: all\n" + lines);
+}
+
+// Running reads nothing before wait(): its pipe is full after 64 KiB.
+TEST_F(Stream, AReaderThatDoesNotReadHoldsUpNoTimeLimit) {
+  Running run = scene_.cordon({"run", "--json", flood(scene_, "limits: {timeout: 1s}\n")}).start();
+  EXPECT_TRUE(ends_within(run, 15));
+  const Finished ended = run.wait();
+  EXPECT_EQ(ended.code, 125) << "the verdict was not delivered";
+  EXPECT_THAT(ended.err, testing::HasSubstr("standard output could not be written"));
+}
+
+TEST_F(Stream, AReaderThatDoesNotReadHoldsUpNoSignal) {
+  Running run = scene_.cordon({"run", "--json", flood(scene_, "")}).start();
+  ::usleep(1'500'000);
+  run.signal(SIGTERM);
+  EXPECT_TRUE(ends_within(run, 15));
+  static_cast<void>(run.wait());
+}
+
+TEST_F(Stream, AReaderThatIsSlowGetsEverything) {
+  scene_.tree().write("work/s.sh", "#!/bin/sh\nhead -c 5000000 /dev/zero\nexit 6\n", 0755);
+  const std::string manifest = scene_.approved("entrypoint: ./s.sh\nexec: all\n");
+  Running run = scene_.cordon({"run", "--json", manifest}).start();
+  ::usleep(1'500'000);
+  const Finished ended = run.wait();
+  const std::vector<json> all = events(ended);
+  EXPECT_EQ(ended.code, 6);
+  EXPECT_EQ(stream(all, "stdout").size(), 5'000'000U);
+  EXPECT_EQ(all.back()["event"], "verdict");
+}
+
+TEST_F(Stream, TheCallersDescriptorStaysAsItWas) {
+  const std::string manifest = flood(scene_, "limits: {timeout: 1s}\n");
+  const std::string line = "{ " + programs().cordon + " run --json " + manifest +
+                           "; python3 -c 'import fcntl, os; print(\"flags\", fcntl.fcntl(1, fcntl.F_GETFL) & "
+                           "os.O_NONBLOCK)'; } | tail -n 1";
+  EXPECT_EQ(scene_.bare({"bash", "-c", line}).out, "flags 0\n");
 }
 
 TEST_F(Stream, TheOtherDocumentsParseToo) {

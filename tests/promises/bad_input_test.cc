@@ -62,6 +62,10 @@ INSTANTIATE_TEST_SUITE_P(As, BadInput, testing::ValuesIn(identities()), identity
 // ---- the text
 
 TEST_P(BadInput, AMalformedManifest) { refused(scene.manifest("entrypoint: [\n"), {"m.yaml:"}); }
+TEST_P(BadInput, ATimeThatNoClockCounts) {
+  for (const char* time : {"18446744074s", "9000h", "99999999999999999999s"})
+    refused(with(std::string("limits: {timeout: ") + time + "}\n"), {"is too long", "at most 8760h", ":3:", "^^^^"});
+}
 TEST_P(BadInput, AManifestThatIsNoMapping) { refused(scene.manifest("- a\n- b\n"), {"m.yaml:1"}); }
 TEST_P(BadInput, AnEmptyManifest) { refused(scene.manifest(""), {"entrypoint"}); }
 TEST_P(BadInput, AnOversizedManifest) {

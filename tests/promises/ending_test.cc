@@ -156,6 +156,18 @@ TEST_P(Ending, TheTimeLimitEndsTheRunWith124AndSaysSo) {
   EXPECT_TRUE(gone(marker));
 }
 
+// Cordon stops with its target, as a job of a shell does; a worker that goes on meanwhile has no more time than it had.
+TEST_P(Ending, ATargetThatStopsItselfDoesNotSuspendTheTimeLimit) {
+  const std::string marker = marker_of("suspend");
+  const std::string manifest = scene.approved(
+      act_manifest({"daemon=" + marker, "read=/proc/self/status", "stop=2", "sleep=300"}, "limits:\n  timeout: 1s\n"));
+  const Running run =
+      scene.outside({"/bin/sh", "-c", "'" + programs().cordon + "' run '" + manifest + "'; echo over"}).pty().start();
+  for (int i = 0; i < 500 && processes_with(marker).size() < 2; ++i) ::usleep(10'000);
+  EXPECT_THAT(processes_with(marker), SizeIs(2)) << "the control: the stopped target and its daemon";
+  EXPECT_TRUE(gone(marker, 12'000)) << "by init, for Cordon is stopped";
+}
+
 TEST_P(Ending, NothingOfTheRunKeepsTheOutputOpen) {
   // A daemon that keeps stdout would hang `cordon run … | cat` for ever.
   scene.tree().write("work/keeper.sh", "#!/bin/sh\n(setsid sleep 300 &)\necho done\n", 0755);

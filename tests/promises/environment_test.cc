@@ -96,6 +96,20 @@ TEST_P(Environment, ADirectoryAsAStandardStreamIsRefused) {
   EXPECT_EQ(inside.code, 125) << inside;
 }
 
+// Else the first file that somebody opens takes the place, of Cordon's or of the target's.
+TEST_P(Environment, AClosedStandardStreamIsDevNull) {
+  const std::string manifest = scene.approved(act_manifest({"show-fds", "exit=7"}));
+  for (const int closed : {0, 1, 2}) {
+    const Finished inside = scene.cordon({"run", manifest}).before([closed] { ::close(closed); }).run();
+    EXPECT_EQ(inside.code, 7) << closed << inside;
+    if (closed != 1) {
+      EXPECT_THAT(lines(inside, "fds"), ElementsAre(" 0 1 2")) << closed << inside;
+    }
+  }
+  const Finished untold = scene.cordon({"run", "--json", manifest}).before([] { ::close(1); }).run();
+  EXPECT_EQ(untold.code, 125) << "a verdict that nobody can have got is not taken for delivered" << untold;
+}
+
 TEST_P(Environment, ItStartsInItsEntrypointsDirectory) {
   const Finished inside = scene.acts({"show-cwd"});
   EXPECT_THAT(lines(inside, "cwd "), ElementsAre(scene.work())) << inside;
