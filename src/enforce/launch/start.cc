@@ -166,10 +166,11 @@ Result<Streams3> take_streams(const Streams& streams) {
     CORDON_OK(screen_stream(given[i], kNames[i]));
     auto duplicate = kernel::duplicate(given[i], kAbovePlaces);
     if (!duplicate && duplicate.error().code != EBADF) return base::fail(error_at(duplicate.error(), kNames[i]));
-    if (duplicate)
+    if (duplicate) {
       out[i] = std::move(*duplicate);
-    else
+    } else {
       CORDON_TRY(out[i], null_stream(i));
+    }
   }
   return out;
 }
