@@ -101,12 +101,14 @@ TEST(StartAsRoot, DoesNotTakeALauncherOfAnotherUsers) {
 
 TEST_P(Start, NamesTheStepWhereNoNamespaceCanBeMade) {
   const Scratch scratch;  // of the parent's: from inside the chroot it could not be removed
-  scratch.directory("proc");
+  for (const char* name : {"proc", "dev"}) scratch.directory(name);
   std::filesystem::permissions(scratch.path(), std::filesystem::perms(0755));
   act(GetParam(), [&] {
     // A namespace within the root of a chroot is refused to everybody (clone(2)): EPERM.
     testing::leave_the_hosts_mounts();
-    ASSERT_EQ(mount("/proc", (scratch.path() + "/proc").c_str(), nullptr, MS_BIND | MS_REC, nullptr), 0);
+    for (const std::string name : {"/proc", "/dev"}) {
+      ASSERT_EQ(mount(name.c_str(), (scratch.path() + name).c_str(), nullptr, MS_BIND | MS_REC, nullptr), 0);
+    }
     const plan::Plan plan = PlanMaker().plan();
     ASSERT_EQ(chroot(scratch.path().c_str()), 0);
     auto started = start(plan, {}, {.streams = {.in = base::FdView(-1)}});
