@@ -47,7 +47,7 @@ class Job {
   int conclude(report::Report report);
   int stopped(const Stop& why);
   void use_the_launchers_time();
-  void find_records();
+  void find_records(Missing missing);
   void record(const std::string& document);
   [[nodiscard]] report::RunRecord run_record() const;
   base::Result<void, Stop> write_report(const std::string& document);
@@ -218,14 +218,15 @@ report::RunRecord Job::run_record() const {
 
 void Job::record(const std::string& document) {
   if (!host_) return;
-  if (!records_.valid()) find_records();
+  if (!records_.valid()) find_records(Missing::kMake);
   // A run is not failed for its record; a full disk or a read-only home is no reason to tell an exit code otherwise.
   if (records_.valid()) static_cast<void>(write_record(records_, run_id_, document));
 }
 
-void Job::find_records() {
+void Job::find_records(Missing missing) {
   const std::string directory = state_directory(context_.invocation.caller, host_->facts.home);
-  if (auto opened = open_records(directory, approval_caller(context_.invocation))) records_ = std::move(*opened);
+  if (auto opened = open_records(directory, approval_caller(context_.invocation), missing))
+    records_ = std::move(*opened);
 }
 
 /// What can wait until the launcher is at work: it builds for milliseconds, and we would only sleep. A home that may
@@ -233,7 +234,7 @@ void Job::find_records() {
 void Job::use_the_launchers_time() {
   if (std::exchange(time_used_, true)) return;
   warn_of_location();
-  if (!host_->session.may_hang()) find_records();
+  if (!host_->session.may_hang()) find_records(Missing::kLeave);
 }
 
 base::Result<void, Stop> Job::write_report(const std::string& document) {

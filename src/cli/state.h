@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <string>
 #include <string_view>
 
@@ -22,9 +23,14 @@ std::string now_rfc3339();
 /// Sorts by time, and is unique on this host: "20260102T030405.123456789Z-4711".
 std::string new_run_id();
 
-/// The directory of the records, opened (and made where it is missing), with room for one more: the oldest are gone.
-/// Apart from writing, so that it can be done while the target starts.
-base::Result<base::Fd> open_records(const std::string& state_directory, policy::approval::Caller caller);
+/// What becomes of a directory of records that is not there.
+enum class Missing : std::uint8_t { kMake, kLeave };
+
+/// The directory of the records, opened, with room for one more: the oldest are gone. Apart from writing, so that it
+/// can be done while the target starts; a run that is killed then leaves nothing that was not there, so it makes
+/// nothing.
+base::Result<base::Fd> open_records(const std::string& state_directory, policy::approval::Caller caller,
+                                    Missing missing);
 
 base::Result<void> write_record(base::FdView records, const std::string& id, std::string_view document);
 
