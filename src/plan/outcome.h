@@ -38,7 +38,10 @@ enum class EndedBy : std::uint8_t {
 
 struct Lapse {
   Layer layer = Layer::kFilesystem;
-  std::string what;
+  std::string what;    ///< one sentence, quoted
+  std::string mend;    ///< what to do so that it does not happen again; "" where there is nothing
+  base::StepId step;   ///< whose mount it was; 0: of none
+  std::string target;  ///< where, in the new root; "" where it has no place
   friend bool operator==(const Lapse&, const Lapse&) = default;
 };
 

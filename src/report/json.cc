@@ -98,6 +98,8 @@ Json lapse_json(const plan::Lapse& lapse) {
   Json out;
   out["layer"] = plan::layer_name(lapse.layer);
   out["what"] = lapse.what;
+  put_text(out, "mend", lapse.mend);
+  put_text(out, "target", lapse.target);
   return out;
 }
 

@@ -94,11 +94,11 @@ TEST(Report, SaysThatTheTimeLimitEndedTheTarget) {
 
 TEST(Report, SaysWhichPromiseLapsedAndEndsWith124) {
   plan::Outcome outcome = ran(0);
-  outcome.lapses = {{plan::Layer::kFilesystem, "the mask over ~/.ssh was lost"}};
+  outcome.lapses = {{plan::Layer::kFilesystem, "the mask over ~/.ssh was lost", "leave ~/.ssh alone", {}, "/h/.ssh"}};
   EXPECT_EQ(words(small_plan(), outcome),
             "cordon: error: a promise lapsed while the target ran, so the run was ended;\n"
             "cordon:   do not trust what it left\n"
-            "cordon:   filesystem: the mask over ~/.ssh was lost\n");
+            "cordon:   filesystem: the mask over ~/.ssh was lost; leave ~/.ssh alone\n");
   const Report report = make_report(small_plan(), outcome);
   EXPECT_EQ(report.exit_code, 124);
   EXPECT_FALSE(fully_enforced(report.layers));

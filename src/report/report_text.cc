@@ -70,7 +70,8 @@ void say_ending(Lines& lines, const Report& report) {
       lines.say("error:", Paint::kRed,
                 "a promise lapsed while the target ran, so the run was ended; do not trust what it left");
       for (const plan::Lapse& lapse : report.lapses)
-        lines.below(fmt::format("{}: {}", plan::layer_name(lapse.layer), lapse.what));
+        lines.below(fmt::format("{}: {}{}", plan::layer_name(lapse.layer), lapse.what,
+                                lapse.mend.empty() ? "" : "; " + lapse.mend));
       return;
     case Ending::kSignalled:
       if (!is_plain(report.signal)) say_signal(lines, report);

@@ -8,11 +8,11 @@
 // Life socket (SOCK_SEQPACKET, kLifeFd): init speaks one Message per datagram, nobody speaks to init. When the
 // supervisor's end is closed init exits and the kernel kills the namespace.
 //
-// Order, on control: kInitStarted, any kVerified, then either kStepFailed and the end, or kTargetStarted (with a
-// pidfd), kVerified…, kListener (with the listener; only where a filter notifies), kVerified…, kReady, and kExecFailed
-// if execve fails. A kStepFailed may come at any moment: nothing has run then, and nothing will. The sender of kReady
-// calls execve right after it: who gets a notification reads the control socket first, and knows by that whether it was
-// the probe.
+// Order, on control: kInitStarted, kMounts (with init's mount table), any kVerified, then either kStepFailed and the
+// end, or kTargetStarted (with a pidfd), kVerified…, kListener (with the listener; only where a filter notifies),
+// kVerified…, kReady, and kExecFailed if execve fails. A kStepFailed may come at any moment: nothing has run then, and
+// nothing will. The sender of kReady calls execve right after it: who gets a notification reads the control socket
+// first, and knows by that whether it was the probe.
 //
 // Shared by the launcher program, start.cc and enforce/supervise. Both ends are of one build; no version is needed.
 #pragma once
@@ -40,6 +40,7 @@ enum class Kind : std::uint32_t {
   kReady = 6,              ///< everything holds; execve follows
   kExecFailed = 7,         ///< step, code: errno of execve; the child exits 126, or 127 for ENOENT
   kPlanRefused = 8,        ///< the launcher does not take this plan; text: why. See kOtherBuild
+  kMounts = 9,             ///< all mounts stand; comes with init's /proc/self/mountinfo, as it is seen in the new root
   kTargetExited = 101,     ///< life; code: wait status
   kTargetStopped = 102,    ///< life; code: signal
   kTargetContinued = 103,  ///< life

@@ -49,17 +49,6 @@ step::Filter exec_filter() {
   return out;
 }
 
-plan::FileId identity(const std::string& path) {
-  const auto facts = kernel::statx(kernel::kHere, path.c_str(), AT_SYMLINK_NOFOLLOW);
-  EXPECT_TRUE(facts) << path;
-  if (!facts) return {};
-  return {.device = makedev(facts->stx_dev_major, facts->stx_dev_minor),
-          .inode = facts->stx_ino,
-          .type = static_cast<std::uint32_t>(facts->stx_mode & S_IFMT),
-          .has_birth_time = (facts->stx_mask & STATX_BTIME) != 0,
-          .birth_ns = facts->stx_btime.tv_sec * 1'000'000'000 + facts->stx_btime.tv_nsec};
-}
-
 step::EnterNamespaces namespaces() {
   return {.flags =
               CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWIPC | CLONE_NEWUTS | CLONE_NEWCGROUP | CLONE_NEWNET,
@@ -79,6 +68,17 @@ void add_system_directory(std::vector<step::Any>& steps, const std::string& name
 }
 
 }  // namespace
+
+plan::FileId identity(const std::string& path) {
+  const auto facts = kernel::statx(kernel::kHere, path.c_str(), AT_SYMLINK_NOFOLLOW);
+  EXPECT_TRUE(facts) << path;
+  if (!facts) return {};
+  return {.device = makedev(facts->stx_dev_major, facts->stx_dev_minor),
+          .inode = facts->stx_ino,
+          .type = static_cast<std::uint32_t>(facts->stx_mode & S_IFMT),
+          .has_birth_time = (facts->stx_mask & STATX_BTIME) != 0,
+          .birth_ns = facts->stx_btime.tv_sec * 1'000'000'000 + facts->stx_btime.tv_nsec};
+}
 
 plan::Plan plan_for(const std::vector<std::string>& argv, Exec exec) {
   std::vector<step::Any> steps{namespaces(), step::BuildRoot{.size_bytes = 1 << 20}};

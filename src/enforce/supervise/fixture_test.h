@@ -17,6 +17,8 @@ plan::Plan plan_for(const std::vector<std::string>& argv, Exec exec = Exec::kAll
 /// /bin/sh -c SCRIPT
 plan::Plan shell(const std::string& script, Exec exec = Exec::kAll);
 plan::step::Execute& execution(plan::Plan& plan);
+/// What a step names this object by.
+plan::FileId identity(const std::string& path);
 
 /// What was said on the target's streams.
 struct Heard {

@@ -33,6 +33,7 @@ ProcessEnd end_of(const kernel::Sys<siginfo_t>& info) {
 Run::Loop::Loop(const plan::Plan& plan, Options& options)
     : exec_closed_(plan.exec_closed),
       when_mounted_(std::move(options.when_mounted)),
+      mounts_(plan),
       progress_(plan),
       clock_(kernel::monotonic_ns()),
       limit_(plan.timeout_ms * kNsPerMs),
@@ -66,6 +67,7 @@ base::Result<void> Run::Loop::prepare(Terminal terminal) {
 }
 
 base::Result<void> Run::Loop::launch(const plan::Plan& plan, Options& options) {
+  if (auto held = make_holds(plan, options); !held) return not_started(std::move(held).error());
   CORDON_TRY(ChildStreams streams, make_streams(options));
   const bool foreground = signals_.has_value();
   launch::Options how{.streams = streams.views,
@@ -77,6 +79,7 @@ base::Result<void> Run::Loop::launch(const plan::Plan& plan, Options& options) {
   init_pidfd_ = std::move(started->init_pidfd);
   control_ = std::move(started->control);
   life_ = std::move(started->life);
+  if (holds_) CORDON_OK(holds_->init_is_born(init_pidfd_));
   out_ = std::move(streams.out);
   error_ = std::move(streams.error);
   CORDON_OK(watch(Source::kControl, control_));
@@ -108,7 +111,15 @@ base::Result<void> Run::Loop::not_started(base::Error error) {
 }
 
 base::Result<void> Run::Loop::watch(Source source, base::FdView fd) {
-  return worded(kernel::epoll_add(epoll_, fd, EPOLLIN, static_cast<std::uint64_t>(source)), "the supervisor's loop");
+  const std::uint32_t events = source == Source::kMounts ? EPOLLPRI : EPOLLIN;  // the table is always readable
+  return worded(kernel::epoll_add(epoll_, fd, events, static_cast<std::uint64_t>(source)), "the supervisor's loop");
+}
+
+/// Before the launcher starts: it masks what stands there.
+base::Result<void> Run::Loop::make_holds(const plan::Plan& plan, const Options& options) {
+  if (!hold::Holds::needed_by(plan)) return {};
+  CORDON_TRY(holds_, hold::Holds::make(plan, options.hold_registry));
+  return {};
 }
 
 void Run::Loop::close(base::Fd& fd) {
@@ -163,6 +174,8 @@ base::Result<void> Run::Loop::handle(Source source, std::uint32_t events) {
       return on_listener(events);
     case Source::kLife:
       return on_life();
+    case Source::kMounts:
+      return on_mounts();
     case Source::kStdout:
       on_output(out_);
       return {};
@@ -232,6 +245,7 @@ base::Result<void> Run::Loop::take_batch(launch::Batch& batch) {
     const bool has_fd = i + 1 == batch.count && batch.fd.valid();
     progress_.on_control(message, has_fd);
     if (message.kind == launch::Kind::kTargetStarted && has_fd) take_target(std::move(batch.fd));
+    if (message.kind == launch::Kind::kMounts && has_fd) CORDON_OK(take_mounts(std::move(batch.fd)));
     if (message.kind == launch::Kind::kListener && has_fd) CORDON_OK(take_listener(std::move(batch.fd)));
   }
   if (progress_.is_ready() && !progress_.must_kill()) gate_.ready();
@@ -256,6 +270,24 @@ base::Result<void> Run::Loop::take_listener(base::Fd fd) {
   if (!listener) return base::fail(kernel::error_at(listener.error(), "the seccomp listener"));
   listener_.emplace(std::move(*listener));
   return watch(Source::kListener, listener_->fd());
+}
+
+/// Looked at once: putting it into the set swallows an event that came before, and the child, which verifies meanwhile,
+/// may have been too early.
+base::Result<void> Run::Loop::take_mounts(base::Fd table) {
+  if (mounts_.fd().valid()) return {};  // progress_ has said what is wrong
+  mounts_.take(std::move(table));
+  CORDON_OK(watch(Source::kMounts, mounts_.fd()));
+  return on_mounts();
+}
+
+base::Result<void> Run::Loop::on_mounts() {
+  CORDON_TRY(auto lost, mounts_.look());
+  if (!lost) return {};
+  static_cast<void>(on_life());  // it may have ended by itself just now
+  progress_.lapsed(std::move(*lost));
+  end_run(plan::EndedBy::kLapse, SIGKILL);
+  return {};
 }
 
 base::Result<void> Run::Loop::on_listener(std::uint32_t events) {
@@ -398,6 +430,7 @@ void Run::Loop::finish(const ProcessEnd& init) {
   outcome_->asked_to_end = policy_.requested();
   outcome_->exec_attempts = gate_.attempts();
   outcome_->exec_attempts_total = gate_.total();
+  holds_.reset();
   give_back();
   mounted();
 }
@@ -411,7 +444,7 @@ void Run::Loop::give_back() {
 
 void Run::Loop::abandon() {
   listener_.reset();  // whoever waits for an answer gets ENOSYS
-  if (!init_pidfd_.valid()) return;
+  if (!init_pidfd_.valid()) return holds_.reset();
   kill_run();
   close(life_);
   std::array<pollfd, 1> ended{pollfd{.fd = init_pidfd_.get(), .events = POLLIN, .revents = 0}};
@@ -421,6 +454,7 @@ void Run::Loop::abandon() {
   }
   static_cast<void>(kernel::waitid(P_PIDFD, static_cast<id_t>(init_pidfd_.get()), WEXITED | WNOHANG | __WALL));
   close(init_pidfd_);
+  holds_.reset();
   give_back();
 }
 

@@ -1,8 +1,9 @@
 // Run::Loop: the descriptors of a run and what is done when one of them is readable.
 //
 // Each pass takes everything that is ready, in a fixed order: first what people want (signals, cancel), then what the
-// run reports (control, then the exec listener, which is judged by it; life), then output and time, and last init's
-// end. Only here are processes signalled, and all by pidfd, but for one SIGCONT to the target's own process group.
+// run reports (control, then the exec listener, which is judged by it; life), then the mounts, output and time, and
+// last init's end. Only here are processes signalled, and all by pidfd, but for one SIGCONT to the target's own process
+// group.
 #pragma once
 
 #include <cstdint>
@@ -12,9 +13,11 @@
 
 #include "base/fd.h"
 #include "base/result.h"
+#include "enforce/hold/hold.h"
 #include "enforce/launch/protocol.h"
 #include "enforce/supervise/exec_gate.h"
 #include "enforce/supervise/job_control.h"
+#include "enforce/supervise/mount_watch.h"
 #include "enforce/supervise/own_signals.h"
 #include "enforce/supervise/progress.h"
 #include "enforce/supervise/run_clock.h"
@@ -51,6 +54,7 @@ class Run::Loop {
     kControl,
     kListener,
     kLife,
+    kMounts,
     kStdout,
     kStderr,
     kTimer,
@@ -65,6 +69,7 @@ class Run::Loop {
   base::Result<void> not_started(base::Error error);
   void take_job();
   base::Result<void> watch(Source source, base::FdView fd);
+  base::Result<void> make_holds(const plan::Plan& plan, const Options& options);
   void close(base::Fd& fd);
 
   base::Result<void> handle(Source source, std::uint32_t events);
@@ -73,6 +78,7 @@ class Run::Loop {
   base::Result<void> on_control();
   base::Result<void> on_listener(std::uint32_t events);
   base::Result<void> on_life();
+  base::Result<void> on_mounts();
   void on_target_stopped(int signal);
   void on_output(Output& output);
   void on_time();
@@ -81,6 +87,7 @@ class Run::Loop {
   base::Result<void> take_batch(launch::Batch& batch);
   void take_target(base::Fd pidfd);
   base::Result<void> take_listener(base::Fd fd);
+  base::Result<void> take_mounts(base::Fd table);
   base::Result<void> answer(const ExecListener::Call& call);
   void react(const Reaction& reaction);
   void stop_ourselves(const JobControl::Stop& stop);
@@ -103,6 +110,8 @@ class Run::Loop {
   bool exec_closed_;
   std::function<void()> when_mounted_;
 
+  std::optional<hold::Holds> holds_;  ///< gone when nothing of the run is left
+  MountWatch mounts_;
   Progress progress_;
   ExecGate gate_;
   RunClock clock_;

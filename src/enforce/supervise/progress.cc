@@ -44,6 +44,10 @@ void Progress::on_control(const launch::Message& message, bool has_fd) {
       if (!has_fd) return fail_protocol("the target's process descriptor is missing");
       target_started_ = true;
       return;
+    case launch::Kind::kMounts:
+      if (!has_fd || mounts_came_) return fail_protocol("expected one mount table");
+      mounts_came_ = true;
+      return;
     case launch::Kind::kVerified:
       return verified(message);
     case launch::Kind::kListener:
@@ -91,6 +95,7 @@ void Progress::ready() {
   // The child ends by itself where a check does not hold. That it did is not taken on trust.
   if (not_held_) return fail_setup(*not_held_);
   if (!target_started_) return fail_protocol("the target's process descriptor is missing");
+  if (!mounts_came_) return fail_protocol("the mount table is missing");
   if (exec_closed_ && !listener_came_) return fail_protocol("exec is to be closed, and no seccomp listener came");
 }
 
@@ -117,6 +122,10 @@ void Progress::killed(plan::EndedBy reason, int signal) {
   if (killed_ || (target_end_ && outcome_.executed)) return;
   killed_ = reason;
   killed_signal_ = signal;
+}
+
+void Progress::lapsed(plan::Lapse lapse) {
+  if (!killed_ && !target_end_) outcome_.lapses.push_back(std::move(lapse));
 }
 
 void Progress::timed_out() {
@@ -151,7 +160,10 @@ plan::Outcome Progress::finish(const ProcessEnd& init, std::uint64_t wall_ms) {
 
 void Progress::lapse() {
   outcome_.ended_by = plan::EndedBy::kLapse;
-  outcome_.lapses.push_back({.layer = plan::Layer::kProcesses, .what = "init was killed from outside"});
+  plan::Lapse killed;
+  killed.layer = plan::Layer::kProcesses;
+  killed.what = "init was killed from outside";
+  outcome_.lapses.push_back(std::move(killed));
 }
 
 }  // namespace cordon::enforce::supervise

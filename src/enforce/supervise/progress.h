@@ -39,6 +39,8 @@ class Progress {
 
   /// The run is being killed by us; the first reason counts, and one that comes after the target's end does not.
   void killed(plan::EndedBy reason, int signal);
+  /// A promise lapsed while the run went on; to be told before killed(kLapse).
+  void lapsed(plan::Lapse lapse);
   /// The time limit was reached while the target ran.
   void timed_out();
 
@@ -66,6 +68,7 @@ class Progress {
   bool exec_closed_;
   plan::Outcome outcome_;
   bool target_started_ = false;
+  bool mounts_came_ = false;
   bool listener_came_ = false;
   bool ready_ = false;
   bool must_kill_ = false;

@@ -35,6 +35,7 @@ class ProgressTest : public testing::Test {
     return plan;
   }
   void until_executed() {
+    progress.on_control(message(Kind::kMounts), true);
     progress.on_control(message(Kind::kTargetStarted), true);
     progress.on_control(verified(true), false);
     progress.on_control(message(Kind::kListener), true);
@@ -85,6 +86,7 @@ TEST_F(ProgressTest, AFailedStepIsTheSetupErrorWithItsCall) {
 }
 
 TEST_F(ProgressTest, AProgramThatCannotBeExecutedIsASetupErrorOfItsStep) {
+  progress.on_control(message(Kind::kMounts), true);
   progress.on_control(message(Kind::kTargetStarted), true);
   progress.on_control(message(Kind::kListener), true);
   progress.on_control(message(Kind::kReady), false);
@@ -101,6 +103,7 @@ TEST_F(ProgressTest, AProgramThatCannotBeExecutedIsASetupErrorOfItsStep) {
 }
 
 TEST_F(ProgressTest, ACheckThatDoesNotHoldEndsTheRunEvenIfTheChildGoesOn) {
+  progress.on_control(message(Kind::kMounts), true);
   progress.on_control(message(Kind::kTargetStarted), true);
   progress.on_control(verified(false), false);
   EXPECT_FALSE(progress.must_kill()) << "the child is about to say why";
@@ -113,7 +116,42 @@ TEST_F(ProgressTest, ACheckThatDoesNotHoldEndsTheRunEvenIfTheChildGoesOn) {
   EXPECT_EQ(outcome.setup_error->step, base::StepId{4});
 }
 
+TEST_F(ProgressTest, ReadyWithoutTheMountTableOrWithTwoEndsTheRun) {
+  progress.on_control(message(Kind::kTargetStarted), true);
+  progress.on_control(message(Kind::kListener), true);
+  progress.on_control(message(Kind::kReady), false);
+  EXPECT_TRUE(progress.must_kill());
+  Progress other{plan::Plan()};
+  other.on_control(message(Kind::kMounts), true);
+  EXPECT_FALSE(other.must_kill());
+  other.on_control(message(Kind::kMounts), true);
+  EXPECT_TRUE(other.must_kill());
+}
+
+TEST_F(ProgressTest, AShieldThatIsLostEndsTheRunAsALapseUnlessItEndedByItself) {
+  until_executed();
+  plan::Lapse lost;
+  lost.target = "/w/.envrc";
+  progress.lapsed(lost);
+  progress.killed(plan::EndedBy::kLapse, SIGKILL);
+  const auto outcome = finish({.signal = SIGKILL});
+  EXPECT_EQ(outcome.ended_by, plan::EndedBy::kLapse);
+  ASSERT_EQ(outcome.lapses.size(), 1U);
+  EXPECT_EQ(outcome.lapses[0].target, "/w/.envrc");
+}
+
+TEST_F(ProgressTest, AShieldThatIsLostAfterTheTargetsEndIsNoLapse) {
+  until_executed();
+  progress.on_life(exited(0));
+  progress.lapsed({});
+  progress.killed(plan::EndedBy::kLapse, SIGKILL);
+  const auto outcome = finish();
+  EXPECT_EQ(outcome.ended_by, plan::EndedBy::kTarget);
+  EXPECT_TRUE(outcome.lapses.empty());
+}
+
 TEST_F(ProgressTest, ReadyWithoutTheListenerThatThePlanAsksForEndsTheRun) {
+  progress.on_control(message(Kind::kMounts), true);
   progress.on_control(message(Kind::kTargetStarted), true);
   progress.on_control(message(Kind::kReady), false);
   EXPECT_TRUE(progress.must_kill());

@@ -18,6 +18,7 @@
 #include <functional>
 #include <memory>
 #include <span>
+#include <string>
 
 #include "base/fd.h"
 #include "base/result.h"
@@ -62,6 +63,8 @@ struct Options {
   StdinMode stdin_mode = StdinMode::kInherit;
   base::Fd stdin_fd;  ///< kGiven; closed once the target has it
   Terminal terminal = Terminal::kUntouched;
+  /// Where the journals of mount points lie (enforce/hold); a plan with a HoldPoint needs it.
+  std::string hold_registry;
   /// Called once, when every mount is made or can no longer be: what pins the plan's objects may be dropped.
   std::function<void()> when_mounted;
 };

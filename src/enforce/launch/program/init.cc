@@ -71,6 +71,13 @@ void build(Tree& tree, const View& plan, Channel& control) {
   }
 }
 
+/// The table of our own mounts, as they are seen from the new root: what of them the host detaches, the supervisor
+/// sees.
+Sys<void> show_mounts(const Tree& tree, Channel& control) {
+  CORDON_TRY(const Fd mounts, kernel::openat(tree.self, "mountinfo", O_RDONLY));
+  return control.send({.kind = Kind::kMounts}, mounts);
+}
+
 /// After the time limit, which is the supervisor's to keep: it asks the target to end, and kills the run two seconds
 /// later. Where it cannot (a target had it stopped, a reader stalled it), init is not stopped.
 constexpr std::uint64_t kPatienceMs = 5'000;
@@ -176,6 +183,7 @@ void run_init(const View& plan, std::span<const std::byte> bytes, FdView maps_wr
   const Found landlock = find(plan, Op::kLandlock);
   if (auto done = begin_ruleset(tree, landlock); !done) control.fail_step(landlock.record.step, done.error());
   build(tree, plan, control);
+  if (auto done = show_mounts(tree, control); !done) control.fail_step(born, done.error());
   kernel::CloneArgs args{.exit_signal = SIGCHLD};
   auto child = kernel::clone3(args);
   if (!child) control.fail_step(born, child.error());
