@@ -78,6 +78,10 @@ class Session {
   Session& operator=(Session&&) noexcept;
   ~Session();
 
+  /// Mount points that runs which go on have made: answered from now on as if nothing were there, so that a second run
+  /// plans as the first did and shares them. Before the first question about a path.
+  void take_as_absent(std::vector<plan::HeldPoint> points);
+
   /// Adds the answers to `facts`; what is answered already is not asked again. The first call also fills the kernel's
   /// name, the caller's ids, home, search path and account, and the features that the cache holds; features that it
   /// does not hold stay kUnknown (but for the Landlock ABI, which costs one call), and no probe is run. Fails only

@@ -28,6 +28,7 @@ struct Inquiry::State {
         aliases({.uid = settings.uid, .dead_mounts = dead, .watch = watch, .bounds = {}}),
         tree({.uid = settings.uid,
               .overrides_modes = settings.overrides_modes,
+              .as_absent = settings.as_absent,
               .dead_mounts = std::move(dead),
               .watch = watch},
              *mounts, pins),

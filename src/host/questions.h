@@ -52,7 +52,8 @@ using Answer = std::variant<plan::PathFact, plan::ProgramFact, Listing, Content,
 
 struct InquirySettings {
   std::uint32_t uid = 0;
-  bool overrides_modes = false;  ///< as TreeSettings
+  bool overrides_modes = false;            ///< as TreeSettings
+  std::vector<plan::HeldPoint> as_absent;  ///< as TreeSettings
   std::string search_path;
   std::chrono::milliseconds bound{0};
 };

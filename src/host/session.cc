@@ -68,6 +68,7 @@ struct Session::Impl {
   Caller caller;
   CacheLocation location;
   std::chrono::milliseconds bound{0};
+  std::vector<plan::HeldPoint> as_absent;
   std::shared_ptr<const AccountBook> accounts;
   std::shared_ptr<const MountTable> mounts;
   std::shared_ptr<const FactCache> cache;
@@ -89,6 +90,7 @@ struct Session::Impl {
       (void)account_book();
       inquiry.emplace(InquirySettings{.uid = caller.uid,
                                       .overrides_modes = overrides_modes(facts),
+                                      .as_absent = as_absent,
                                       .search_path = variable(caller, "PATH"),
                                       .bound = bound},
                       accounts, mount_table());
@@ -166,6 +168,8 @@ Session::Session(Caller caller, CacheLocation cache, std::uint32_t question_boun
 Session::Session(Session&&) noexcept = default;
 Session& Session::operator=(Session&&) noexcept = default;
 Session::~Session() = default;
+
+void Session::take_as_absent(std::vector<plan::HeldPoint> points) { impl_->as_absent = std::move(points); }
 
 base::Result<void> Session::answer(const plan::Questions& questions, plan::HostFacts& facts) {
   if (facts.kernel_release.empty()) impl_->introduce(facts);

@@ -44,6 +44,30 @@ std::size_t open_descriptors() {
   return count;
 }
 
+TEST(Session, AnswersAsAbsentWhatARunThatGoesOnHasMade) {
+  as_each_user([] {
+    const TempTree tree;
+    tree.dir("project");
+    tree.dir("project/.git");
+    const std::string point = tree.path("project/.git");
+    plan::HostFacts seen;
+    Session before(caller({}), {});
+    ASSERT_TRUE(before.answer(paths({point}), seen));
+    const plan::PathFact there = seen.paths.at(point);
+    EXPECT_EQ(there.state, PathState::kPresent) << "the control";
+    EXPECT_NE(there.mount, 0U);
+
+    Session session(caller({}), {});
+    session.take_as_absent({{.path = point, .id = there.id}});
+    plan::HostFacts facts;
+    ASSERT_TRUE(session.answer(paths({point, point + "/hooks", tree.path("project")}), facts));
+    EXPECT_EQ(facts.paths.at(point).state, PathState::kAbsent);
+    EXPECT_EQ(facts.paths.at(point).first_absent, point);
+    EXPECT_EQ(facts.paths.at(point).id, facts.paths.at(tree.path("project")).id);
+    EXPECT_EQ(facts.paths.at(point + "/hooks").first_absent, point);
+  });
+}
+
 TEST(Session, IntroducesHostAndCaller) {
   as_each_user([] {
     Session session(caller({{"HOME", "/home/me"}, {"PATH", "/usr/bin:/bin"}, {"SUDO_UID", "1234"}}), {});

@@ -52,6 +52,7 @@ void fill(Node& node, const struct ::statx& stat) {
   node.gid = stat.stx_gid;
   node.mode = static_cast<std::uint32_t>(stat.stx_mode & 07777);
   node.links = stat.stx_nlink;
+  node.mount_id = (stat.stx_mask & STATX_MNT_ID) != 0 ? stat.stx_mnt_id : 0;
   node.immutable = (stat.stx_attributes & STATX_ATTR_IMMUTABLE) != 0;
 }
 
@@ -158,6 +159,9 @@ void Tree::look(Node& node, Keep keep) {
     if (!node.is_present()) return;
   }
   fill(node, *stat);
+  if (std::ranges::find(settings_.as_absent, node.id, &plan::HeldPoint::id) != settings_.as_absent.end()) {
+    return fail_with(node, ENOENT);
+  }
   node.mount = mount_of(*fd, *stat);
   if (node.is_link()) return read_link(node, directory->view, *fd);
   node.slot = pins_->keep(std::move(*fd), keep);

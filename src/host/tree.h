@@ -71,10 +71,11 @@ struct Node {
 std::string path_of(const Node& node);
 
 struct TreeSettings {
-  std::uint32_t uid = 0;                 ///< effective, of this process
-  bool overrides_modes = false;          ///< CAP_DAC_OVERRIDE over every id: permission bits do not bind this process
-  std::vector<std::string> dead_mounts;  ///< mount points that did not answer: nothing below is asked
-  std::shared_ptr<Watch> watch;          ///< or nothing, where no mount may hang
+  std::uint32_t uid = 0;                   ///< effective, of this process
+  bool overrides_modes = false;            ///< CAP_DAC_OVERRIDE over every id: permission bits do not bind this process
+  std::vector<plan::HeldPoint> as_absent;  ///< mount points of runs that go on: answered as if nothing were there
+  std::vector<std::string> dead_mounts;    ///< mount points that did not answer: nothing below is asked
+  std::shared_ptr<Watch> watch;            ///< or nothing, where no mount may hang
 };
 
 class Tree {
