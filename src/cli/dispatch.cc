@@ -2,6 +2,7 @@
 
 #include "base/text.h"
 #include "cli/commands.h"
+#include "cli/leavings.h"
 #include "report/json.h"
 
 namespace cordon::cli {
@@ -51,6 +52,7 @@ int dispatch(const Invocation& invocation, Output& output) {
   auto arguments = parse(*command, rest);
   if (!arguments) return refuse(context, command, wants_json(rest), arguments.error(), {}, {});
   if (arguments->help) return help_for(context, command);
+  static_cast<void>(clean_holds(state_directory(invocation.caller, absolute_variable(invocation.caller, "HOME"))));
   return command->act(context, *arguments);
 }
 

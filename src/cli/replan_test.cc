@@ -10,6 +10,7 @@ namespace {
 
 using plan::Feature;
 using testing::Contains;
+using testing::ElementsAre;
 using testing::IsEmpty;
 
 plan::Plan three_steps() {
@@ -32,6 +33,16 @@ TEST(Replan, ARefusedNamespaceIsAskedAboutAnew) {
 TEST(Replan, AnObjectThatWasSwappedOrIsGoneIsNoFactOfTheHost) {
   EXPECT_THAT(features_behind(three_steps(), failed(2, ESTALE)), IsEmpty());
   EXPECT_THAT(features_behind(three_steps(), failed(2, ENOENT)), IsEmpty());
+}
+
+TEST(Replan, AnOverlayThatCannotBeMountedIsAFactOfItsDirectory) {
+  plan::Plan plan;
+  plan.steps = {{plan::step::StubOverlay{.source = "/p"}, plan::Layer::kFilesystem, "write: /p", {}},
+                {plan::step::StubOverlay{.source = "/q"}, plan::Layer::kFilesystem, "write: /q", {}}};
+  EXPECT_THAT(refused_overlays(plan, failed(1, EINVAL)), ElementsAre("/p", "/q"));
+  EXPECT_THAT(refused_overlays(plan, failed(1, ESTALE)), IsEmpty()) << "another object stands there";
+  EXPECT_THAT(refused_overlays(plan, failed(1, ELOOP)), IsEmpty()) << "a stub's name is a link by now";
+  EXPECT_THAT(refused_overlays(three_steps(), failed(2, EINVAL)), IsEmpty());
 }
 
 TEST(Replan, AFailureOutsideAnyStepIsNotAskedAbout) {

@@ -10,11 +10,13 @@
 #include "base/text.h"
 #include "cli/commands.h"
 #include "cli/launcher.h"
+#include "cli/leavings.h"
 #include "cli/left_behind.h"
 #include "cli/replan.h"
 #include "cli/report_file.h"
 #include "cli/state.h"
 #include "cli/verdict.h"
+#include "enforce/hold/hold.h"
 #include "enforce/supervise/supervise.h"
 #include "kernel/file.h"
 #include "kernel/process.h"
@@ -42,6 +44,7 @@ class Job {
   base::Result<plan::Plan, Stop> planned();
   base::Result<plan::Outcome, Stop> start_and_wait(const plan::Plan& plan);
   base::Result<plan::Outcome> stream(supervise::Run& run);
+  void note_refused_overlay(const std::string& source, const base::Error& error);
   bool assumed_wrongly(const plan::Plan& plan, const plan::Outcome& outcome);
   void warn_of_location();
   int conclude(report::Report report);
@@ -156,6 +159,10 @@ base::Result<plan::Outcome, Stop> Job::start_and_wait(const plan::Plan& plan) {
   supervise::Options options;
   options.launcher = launcher_source();
   options.terminal = supervise::Terminal::kForeground;
+  if (enforce::hold::Holds::needed_by(plan)) {
+    options.hold_registry = hold_registry(state_directory(context_.invocation.caller, host_->facts.home),
+                                          approval_caller(context_.invocation));
+  }
   options.when_mounted = [this] { host_->session.pins().release(); };
   if (json_) {
     const auto stream_to = [this](report::Stream stream) {
@@ -191,6 +198,9 @@ base::Result<plan::Outcome, Stop> Job::start_and_wait(const plan::Plan& plan) {
 bool Job::assumed_wrongly(const plan::Plan& plan, const plan::Outcome& outcome) {
   if (!outcome.setup_error) return false;
   const std::vector<plan::Feature> behind = features_behind(plan, *outcome.setup_error);
+  const std::vector<std::string> overlays = refused_overlays(plan, *outcome.setup_error);
+  for (const std::string& source : overlays) note_refused_overlay(source, *outcome.setup_error);
+  if (!overlays.empty()) return true;
   if (behind.empty()) return false;
   const plan::HostFacts before = host_->facts;
   for (plan::Feature feature : behind) host_->session.drop(feature, host_->facts);
@@ -199,6 +209,13 @@ bool Job::assumed_wrongly(const plan::Plan& plan, const plan::Outcome& outcome) 
     const bool assumed = before.feature(feature).state != plan::Availability::kNo;
     return assumed && host_->facts.feature(feature).state == plan::Availability::kNo;
   });
+}
+
+void Job::note_refused_overlay(const std::string& source, const base::Error& error) {
+  plan::FeatureFact& fact = host_->facts.refused_overlays[source];
+  fact.state = plan::Availability::kNo;
+  fact.code = error.code;
+  fact.operation = error.operation;
 }
 
 void Job::warn_of_location() {

@@ -6,6 +6,7 @@
 
 #include "base/abs_path.h"
 #include "base/text.h"
+#include "cli/leavings.h"
 #include "cordon_build_id.h"
 
 namespace cordon::cli {
@@ -100,6 +101,9 @@ base::Result<Host, Stop> open_host(const Invocation& invocation) {
   Host out{host::Session(invocation.caller, host::cache_location(invocation.caller, CORDON_BUILD_ID)), {}};
   if (auto answered = out.session.answer({}, out.facts); !answered)
     return base::fail(stop(report::refused(answered.error(), "host-unanswered", "")));
+  const std::string state = state_directory(invocation.caller, out.facts.home);
+  out.session.take_as_absent(clean_holds(state));
+  out.facts.work_place = work_place(state, approval_caller(invocation));
   return out;
 }
 
