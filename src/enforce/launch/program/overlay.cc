@@ -17,32 +17,17 @@ namespace {
 
 namespace wire = plan::wire;
 
-/// One stub and the directories that lead to it: other stubs may have made those.
-Sys<void> make_stub(FdView lower, const char* path, bool directory) {
-  std::array<char, wire::kLongestPath + 1> name{};
-  CORDON_TRY(Fd at, kernel::openat(lower, ".", O_PATH | O_DIRECTORY));
-  while (const char* slash = std::strchr(path, '/')) {
-    const auto length = static_cast<std::size_t>(slash - path);
-    std::memcpy(name.data(), path, length);
-    name[length] = '\0';
-    auto made = kernel::mkdirat(at, name.data(), 0755);
-    if (!made && made.error().code != EEXIST) return made;
-    CORDON_TRY(at, kernel::openat(at, name.data(), O_PATH | O_DIRECTORY | O_NOFOLLOW));
-    path = slash + 1;
-  }
-  if (directory) return kernel::mkdirat(at, path, 0755);
-  CORDON_TRY(const Fd file, kernel::openat(at, path, O_CREAT | O_EXCL | O_RDONLY | O_NOFOLLOW, 0444));
-  return {};
-}
-
-/// The lower layer. It must be attached to be cloned by the overlay, which will cover it.
-Sys<Fd> build_lower(const View& plan, std::size_t index, FdView at) {
+/// The lower layer, in a file system of our own at the target, where the overlay will cover it: it must be attached to
+/// be cloned.
+Sys<Fd> build_lower(Tree& tree, const View& plan, std::size_t index) {
   CORDON_TRY(Fd lower, new_tmpfs(0, 0755, kernel::kMountAttrNosuid | kernel::kMountAttrNodev));
-  CORDON_OK(kernel::attach(lower, at));
-  const std::size_t prefix = plan.record(index).refs[0].size + 1;
+  CORDON_OK(attach(tree, lower, plan.string(plan.record(index).refs[0]), Object::kDirectory));
+  CORDON_OK(become_own(tree, lower));
   for (std::size_t i = index + 1; i < plan.size() && plan.record(i).op == Op::kStub; ++i) {
     const Record stub = plan.record(i);
-    CORDON_OK(make_stub(lower, plan.string(stub.refs[0]) + prefix, (stub.flags & wire::kDirectory) != 0));
+    const char* path = plan.string(stub.refs[0]);
+    CORDON_OK((stub.flags & wire::kDirectory) != 0 ? make_directory(tree, path, 0755)
+                                                   : make_file(tree, path, {}, 0444));
   }
   return lower;
 }
@@ -82,8 +67,7 @@ Sys<void> stub_overlay(Tree& tree, const View& plan, std::size_t index) {
   const kernel::OpenHow how{.flags = O_PATH, .resolve = kNoLinks};
   CORDON_TRY(const Fd place, kernel::openat2(kernel::kHere, plan.string(record.refs[3]), how));
   CORDON_OK(must_be(place, record, record.args[6], S_IFDIR, record.args[7]));
-  CORDON_TRY(const Fd at, locate(tree, plan.string(record.refs[0])));
-  CORDON_TRY(const Fd lower, build_lower(plan, index, at));
+  CORDON_TRY(const Fd lower, build_lower(tree, plan, index));
   CORDON_OK(kernel::fchdir(tree.self));
   CORDON_TRY(const Fd mount, mount_over(place, lower, upper, attributes_of(record)));
   forget_below(tree, plan.string(record.refs[0]));

@@ -11,13 +11,6 @@ namespace {
 
 constexpr std::uint64_t kSealed = kernel::kMountAttrNosuid | kernel::kMountAttrNodev | kernel::kMountAttrNoexec;
 
-Sys<void> become_own(Tree& tree, FdView mount) {
-  CORDON_TRY(auto facts, kernel::statx(mount));
-  // Beyond the bound nothing is made there, so a Make… step fails; nothing gets more than it should.
-  if (tree.own_count < Tree::kMostOwn) tree.own_devices[tree.own_count++] = device_of(facts);
-  return {};
-}
-
 Sys<Fd> enter_or_make(const Tree& tree, FdView directory, const char* name) {
   const OpenHow how{.flags = O_PATH | O_DIRECTORY, .resolve = kNoLinks | kernel::kResolveBeneath};
   auto there = kernel::openat2(directory, name, how);
@@ -110,6 +103,13 @@ Sys<void> build_root(Tree& tree, const Record& record) {
 
 Sys<Fd> locate(const Tree& tree, const char* path) {
   return kernel::openat2(tree.root, path, {.flags = O_PATH, .resolve = kNoLinks | kernel::kResolveInRoot});
+}
+
+Sys<void> become_own(Tree& tree, FdView mount) {
+  CORDON_TRY(auto facts, kernel::statx(mount));
+  // Beyond the bound nothing is made there, so a Make… step fails; nothing gets more than it should.
+  if (tree.own_count < Tree::kMostOwn) tree.own_devices[tree.own_count++] = device_of(facts);
+  return {};
 }
 
 Sys<void> must_be_own(const Tree& tree, FdView directory) {

@@ -62,6 +62,7 @@ Sys<void> build_root(Tree& tree, const Record& record);
 Sys<Fd> locate(const Tree& tree, const char* path);
 /// EXDEV for what is not on a file system of ours: nothing but Bind::create makes anything on the host.
 Sys<void> must_be_own(const Tree& tree, FdView fd);
+Sys<void> become_own(Tree& tree, FdView mount);
 enum class Object { kDirectory, kFile };
 /// Mounts at `path` in the new root, through no link.
 Sys<void> attach(Tree& tree, FdView mount, const char* path, Object object);
