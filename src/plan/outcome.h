@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "base/error.h"
-#include "plan/left_behind.h"
 #include "plan/plan.h"
 
 namespace cordon::plan {

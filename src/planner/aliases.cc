@@ -61,7 +61,10 @@ class Secrets {
     for (const std::string& path : rules.alias_paths) {
       if (!is_opted_in(path)) credentials_.push_back(path);
     }
+    const std::vector<std::string> homes = own_homes(draft.facts);
     for (const policy::PathGrant& grant : draft.policy.deny) {
+      // Refused elsewhere, and no reason to read a whole home.
+      if (std::ranges::any_of(homes, [&](const std::string& home) { return within(home, grant.path); })) continue;
       add_both(draft.facts, grant.path, hidden_);
       add_both(draft.facts, grant.path, credentials_);
     }

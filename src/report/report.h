@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "plan/left_behind.h"
 #include "plan/outcome.h"
 #include "plan/plan.h"
 #include "report/layout.h"
