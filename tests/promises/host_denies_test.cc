@@ -25,6 +25,9 @@ constexpr std::array kCalls = {
     Denied{"chdir", SYS_chdir},
     Denied{"fchdir", SYS_fchdir},
     Denied{"ppoll", SYS_ppoll},
+#ifdef SYS_poll
+    Denied{"poll", SYS_poll},
+#endif
     Denied{"wait4", SYS_wait4},
     Denied{"waitid", SYS_waitid},
     Denied{"clone3", SYS_clone3},
