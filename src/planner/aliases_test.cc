@@ -20,8 +20,8 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using testing::must_plan;
 using testing::must_refuse;
-using testing::note_codes;
 using ::testing::Not;
+using testing::note_codes;
 using testing::PolicyMaker;
 using testing::with_script;
 
