@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "base/abs_path.h"
 #include "base/text.h"
 #include "host/small_file.h"
 
@@ -67,6 +68,17 @@ std::optional<plan::Account> AccountBook::by_uid(std::uint32_t uid) const {
     if (listed && !known && group.gid != account.gid) account.groups.push_back(group.gid);
   }
   return account;
+}
+
+std::vector<std::string> AccountBook::homes() const {
+  std::vector<std::string> out;
+  for (const plan::Account& account : accounts_) {
+    const auto home = base::AbsPath::parse(account.home);
+    if (home && !home->is_root()) out.push_back(home->str());
+  }
+  std::ranges::sort(out);
+  out.erase(std::ranges::unique(out).begin(), out.end());
+  return out;
 }
 
 bool AccountBook::group_is_private_to(std::uint32_t gid, std::uint32_t uid) const {

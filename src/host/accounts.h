@@ -24,6 +24,9 @@ class AccountBook {
 
   [[nodiscard]] std::optional<plan::Account> by_uid(std::uint32_t uid) const;
 
+  /// Every home that is absolute and not "/", sorted, each once.
+  [[nodiscard]] std::vector<std::string> homes() const;
+
   /// True where everybody who has this group, by /etc/group or as the primary one, is root or `uid`: write permission
   /// for such a group lets nobody else in.
   [[nodiscard]] bool group_is_private_to(std::uint32_t gid, std::uint32_t uid) const;

@@ -56,6 +56,8 @@ void fill_caller(const Caller& caller, const AccountBook& accounts, plan::HostFa
     const auto sudo = base::parse_decimal(variable(caller, "SUDO_UID"));
     if (sudo && *sudo < std::numeric_limits<std::uint32_t>::max()) facts.sudo_uid = static_cast<std::uint32_t>(*sudo);
   }
+  // Who is root, or came from another account, may reach what is other people's. A lie only shields more.
+  if (caller.uid == 0 || !variable(caller, "SUDO_UID").empty()) facts.account_homes = accounts.homes();
   plan::Account account = account_of(accounts, caller.uid);
   const std::string home = variable(caller, "HOME");
   facts.home = home.starts_with('/') ? home : account.home.starts_with('/') ? account.home : "";

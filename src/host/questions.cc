@@ -11,6 +11,7 @@
 #include "host/alias_scan.h"
 #include "host/bounded.h"
 #include "host/host.h"
+#include "host/names.h"
 #include "kernel/file.h"
 
 namespace cordon::host {
@@ -45,6 +46,13 @@ struct Inquiry::State {
   }
 
   Answer answer_one(const AliasesQuestion& asked) { return scan_aliases(asked.asked, *mounts, aliases); }
+  Answer answer_one(const NamesQuestion& asked) {
+    return Names{.directory = asked.directory, .standing = resolve_names(tree, resolver, asked.directory, asked.names)};
+  }
+  Answer answer_one(const LinksQuestion& asked) {
+    return Links{.directory = asked.directory, .links = find_links(tree, resolver, asked.directory)};
+  }
+
   Answer answer_one(const TextQuestion& asked) { return Content{.path = asked.path, .text = text(asked.path)}; }
 
   /// A text that was cut would be another text: longer than the bound is none.
@@ -110,6 +118,14 @@ Answer unanswered(const Question& question, int code) {
     Answer operator()(const ListQuestion& asked) const {
       base::Error error{.operation = "clone", .subject = asked.directory, .code = code};
       return Listing{.directory = asked.directory, .entries = base::fail(std::move(error))};
+    }
+    Answer operator()(const NamesQuestion& asked) const {
+      Names names{.directory = asked.directory, .standing = {}};
+      for (const std::string& name : asked.names) names.standing.push_back(path(asked.directory + "/" + name));
+      return names;
+    }
+    Answer operator()(const LinksQuestion& asked) const {
+      return Links{.directory = asked.directory, .links = {path(asked.directory)}};
     }
     Answer operator()(const TextQuestion& asked) const { return Content{.path = asked.path, .text = {}}; }
     Answer operator()(const AliasesQuestion& asked) const {

@@ -34,11 +34,19 @@ struct ListQuestion {
 struct TextQuestion {
   std::string path;
 };
+struct NamesQuestion {
+  std::string directory;
+  std::vector<std::string> names;
+};
+struct LinksQuestion {
+  std::string directory;
+};
 /// For other names of credentials: by far the longest question, and the last.
 struct AliasesQuestion {
   plan::AliasQuestion asked;
 };
-using Question = std::variant<PathQuestion, ProgramQuestion, ListQuestion, TextQuestion, AliasesQuestion>;
+using Question = std::variant<PathQuestion, ProgramQuestion, ListQuestion, TextQuestion, NamesQuestion, LinksQuestion,
+                              AliasesQuestion>;
 
 struct Listing {
   std::string directory;
@@ -48,7 +56,16 @@ struct Content {
   std::string path;
   std::string text;  ///< "" where there is none to be had
 };
-using Answer = std::variant<plan::PathFact, plan::ProgramFact, Listing, Content, plan::AliasAnswer>;
+struct Names {
+  std::string directory;
+  std::vector<plan::PathFact> standing;
+};
+struct Links {
+  std::string directory;
+  std::vector<plan::PathFact> links;
+};
+using Answer =
+    std::variant<plan::PathFact, plan::ProgramFact, Listing, Content, Names, Links, plan::AliasAnswer>;
 
 struct InquirySettings {
   std::uint32_t uid = 0;

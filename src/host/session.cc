@@ -54,6 +54,10 @@ base::Result<void> add(Answer& answer, plan::HostFacts& facts) {
     facts.texts.insert_or_assign(content->path, std::move(content->text));
   } else if (auto* aliases = std::get_if<plan::AliasAnswer>(&answer)) {
     facts.aliases = std::move(*aliases);
+  } else if (auto* names = std::get_if<Names>(&answer)) {
+    facts.names.insert_or_assign(names->directory, std::move(names->standing));
+  } else if (auto* links = std::get_if<Links>(&answer)) {
+    facts.links.insert_or_assign(links->directory, std::move(links->links));
   } else {
     auto& listing = std::get<Listing>(answer);
     CORDON_TRY(auto entries, std::move(listing.entries));
@@ -149,6 +153,12 @@ std::vector<Question> Session::Impl::open_questions(const plan::Questions& quest
     if (!facts.texts.contains(text)) open.emplace_back(TextQuestion{text});
   }
   if (questions.aliases) open.emplace_back(AliasesQuestion{*questions.aliases});
+  for (const auto& [below, names] : questions.names) {
+    if (!facts.names.contains(below)) open.emplace_back(NamesQuestion{below, names});
+  }
+  for (const std::string& store : questions.links) {
+    if (!facts.links.contains(store)) open.emplace_back(LinksQuestion{store});
+  }
   return open;
 }
 
@@ -176,6 +186,10 @@ base::Result<void> Session::answer(const plan::Questions& questions, plan::HostF
   for (const std::string& name : questions.environment) {
     const auto it = impl_->caller.environment.find(name);
     if (it != impl_->caller.environment.end()) facts.environment.insert_or_assign(name, it->second);
+  }
+  for (const std::string& name : questions.relocations) {
+    const auto it = impl_->caller.environment.find(name);
+    if (it != impl_->caller.environment.end()) facts.relocations.insert_or_assign(name, it->second);
   }
   impl_->answer_accounts(questions, facts);
   const std::vector<Question> open = impl_->open_questions(questions, facts);

@@ -279,26 +279,45 @@ base::Result<Fd, Errno> Tree::open_file(Node& file) {
 }
 
 base::Result<std::vector<std::string>, Errno> Tree::entries(Node& directory, std::size_t most) {
+  CORDON_TRY(std::vector<Entry> listed, typed_entries(directory, most));
+  std::vector<std::string> names;
+  names.reserve(listed.size());
+  for (Entry& entry : listed) names.push_back(std::move(entry.name));
+  return names;
+}
+
+void Tree::note_absent(Node& directory, std::string_view name) {
+  if (directory.children.contains(name)) return;
+  auto node = std::make_unique<Node>();
+  node->parent = &directory;
+  node->name = name;
+  fail_with(*node, ENOENT);
+  directory.children.emplace(node->name, std::move(node));
+}
+
+base::Result<std::vector<Tree::Entry>, Errno> Tree::typed_entries(Node& directory, std::size_t most) {
   if (!directory.is_directory()) return base::fail(Errno{ENOTDIR, "getdents64"});
   CORDON_TRY(const Held held, hold(directory));
   asks(directory);
   CORDON_TRY(const Fd fd, kernel::openat(held.view, ".", O_RDONLY | O_DIRECTORY));
   constexpr std::size_t kLength = offsetof(struct dirent64, d_reclen);
+  constexpr std::size_t kType = offsetof(struct dirent64, d_type);
   constexpr std::size_t kName = offsetof(struct dirent64, d_name);
-  std::vector<std::string> names;
+  std::vector<Entry> entries;
   std::vector<std::byte> buffer(32768);
   for (;;) {
     asks(directory);
     CORDON_TRY(const std::size_t bytes, kernel::getdents64(fd, buffer));
-    if (bytes == 0) return names;
+    if (bytes == 0) return entries;
     for (std::size_t at = 0; at + kName < bytes;) {
       unsigned short length = 0;
       std::memcpy(&length, &buffer[at + kLength], sizeof length);
       if (length <= kName || at + length > bytes) return base::fail(Errno{EIO, "getdents64"});
       const char* start = reinterpret_cast<const char*>(&buffer[at + kName]);
       const std::string_view name(start, strnlen(start, length - kName));
-      if (name != "." && name != "..") names.emplace_back(name);
-      if (names.size() > most) return base::fail(Errno{E2BIG, "getdents64"});
+      const auto type = std::to_integer<unsigned char>(buffer[at + kType]);
+      if (name != "." && name != "..") entries.push_back({.name = std::string(name), .type = type});
+      if (entries.size() > most) return base::fail(Errno{E2BIG, "getdents64"});
       at += length;
     }
   }

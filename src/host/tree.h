@@ -92,6 +92,13 @@ class Tree {
   [[nodiscard]] base::Result<base::Fd, kernel::Errno> open_file(Node& file);
   /// Names in a directory, in no order. E2BIG beyond `most`.
   [[nodiscard]] base::Result<std::vector<std::string>, kernel::Errno> entries(Node& directory, std::size_t most);
+  struct Entry {
+    std::string name;
+    unsigned char type = 0;  ///< DT_*; DT_UNKNOWN where the file system does not say
+  };
+  [[nodiscard]] base::Result<std::vector<Entry>, kernel::Errno> typed_entries(Node& directory, std::size_t most);
+  /// A listing showed that the directory has no such name: it is not looked up any more.
+  void note_absent(Node& directory, std::string_view name);
 
  private:
   struct Held {  ///< a descriptor on a node: pinned, or opened anew where the pin was given up

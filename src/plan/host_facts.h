@@ -192,6 +192,10 @@ struct HostFacts {
   /// uid, and gid of the same number: so it is not asked again.
   std::vector<Account> accounts;
 
+  /// Every account's home, where the caller is root or came by sudo; else none. Absolute, sorted, each once, never "/".
+  std::vector<std::string> account_homes;
+  /// Of the caller's variables that move shields those that are set: for the planner alone, the target never sees them.
+  std::map<std::string, std::string> relocations;
   /// Where a StubOverlay may have its work directory: a directory of Cordon's own ($XDG_STATE_HOME/cordon/work), or ""
   /// where there is none. Its PathFact says on which mount it lies.
   std::string work_place;
@@ -208,6 +212,12 @@ struct HostFacts {
   /// cannot be read, is no regular file or is longer than kLongestText.
   std::map<std::string, std::string> texts;
 
+  /// By directory, of the names below it that were asked for: those that stand there, that cannot be told or that are
+  /// reached over a link, in the order of Questions::names. A name that is not here is absent.
+  std::map<std::string, std::vector<PathFact>> names;
+  /// By directory: the symbolic links in it and below it, resolved. Where it holds more than is walked or cannot be
+  /// read, the last is the place where that was found, kFailed.
+  std::map<std::string, std::vector<PathFact>> links;
   std::optional<AliasAnswer> aliases;  ///< of the last scan; `asked` says of what
 
   [[nodiscard]] const FeatureFact& feature(Feature which) const { return features[static_cast<std::size_t>(which)]; }
@@ -226,6 +236,11 @@ struct Questions {
   std::vector<std::string> environment;  ///< names
   std::vector<std::string> texts;        ///< absolute: the content of these
   std::vector<std::uint32_t> accounts;   ///< uids
+  std::vector<std::string> relocations;  ///< names of variables that move shields
+  /// By directory: relative paths below it, asked together so that a directory is listed once instead of asked for
+  /// each.
+  std::map<std::string, std::vector<std::string>> names;
+  std::vector<std::string> links;  ///< directories whose links, at any depth, must be known
   std::string working_directory;         ///< for the policy's relative programs
   std::optional<AliasQuestion> aliases;  ///< asked last, when everything else is known
   friend bool operator==(const Questions&, const Questions&) = default;

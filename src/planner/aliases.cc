@@ -13,6 +13,7 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "planner/path_text.h"
+#include "planner/shield_rules.h"
 
 namespace cordon::planner {
 namespace {
@@ -93,6 +94,8 @@ bool shows(const Want& want, policy::AliasSearch search) {
     case Why::kPrefix:
       return search == policy::AliasSearch::kWhole;
     case Why::kDeny:
+    case Why::kShield:
+    case Why::kHeld:
     case Why::kSocket:
     case Why::kGuard:
     case Why::kBase:
@@ -333,7 +336,7 @@ std::optional<plan::AliasQuestion> question_of(const Draft& draft, const Secrets
 }  // namespace
 
 shield::Rules alias_rules(const plan::HostFacts& facts) {
-  return shield::rules_for({.anchors = own_homes(facts), .environment = {}});
+  return shield_rules(facts);
 }
 
 std::optional<plan::AliasQuestion> alias_question(const Draft& draft, const shield::Rules& rules,

@@ -12,6 +12,7 @@
 #include "planner/named_path.h"
 #include "planner/path_text.h"
 #include "planner/planner.h"
+#include "planner/shields.h"
 #include "planner/shims.h"
 
 namespace cordon::planner {
@@ -47,6 +48,7 @@ class Review {
     environment();
     for (const PathGrant& grant : policy_.read) read(grant);
     for (const PathGrant& grant : policy_.write) write(grant);
+    shield_callouts(policy_, facts_, out_);
     exec();
     if (policy_.pin.empty()) {
       add("no-pin", "no file is pinned, so the approval covers no content; approve --pin covers the entrypoint's",
@@ -127,7 +129,8 @@ class Review {
     }
     const std::string_view broad = breadth(fact->real);
     if (!broad.empty() && !in_base(facts_, fact->real)) {
-      add("read-broad", fmt::format("{}: this is {}, credentials included", label, broad), grant.at.span);
+      add("read-broad", fmt::format("{}: this is {}, without credentials and other shielded places", label, broad),
+          grant.at.span);
     }
   }
 

@@ -135,6 +135,7 @@ void FakeHost::describe(const Node& node, PathFact& fact) const {
   fact.noexec = node.noexec;
   fact.read_only = node.read_only;
   fact.filesystem = "ext4";
+  fact.mount = 1;
 }
 
 PathFact FakeHost::resolve(const std::string& asked) const {
@@ -275,6 +276,15 @@ plan::ProgramFact FakeHost::follow(const std::string& asked) const {
   return out;
 }
 
+void FakeHost::answer_names(const std::string& directory, const std::vector<std::string>& names) {
+  std::vector<PathFact>& standing = facts.names[directory];
+  for (const std::string& name : names) {
+    PathFact fact = resolve(below(directory, name));
+    if (fact.state != PathState::kAbsent || !fact.hops.empty()) standing.push_back(std::move(fact));
+  }
+  std::ranges::sort(standing, {}, &PathFact::asked);
+}
+
 void FakeHost::answer(const plan::Questions& questions) {
   for (const std::string& path : questions.paths) facts.paths[path] = resolve(path);
   for (const std::string& name : questions.programs) facts.programs[name] = follow(name);
@@ -286,6 +296,16 @@ void FakeHost::answer(const plan::Questions& questions) {
     const auto found = nodes_.find(fact.real);
     const bool there = fact.state == PathState::kPresent && found != nodes_.end() && fact.id.type == S_IFREG;
     facts.texts[path] = there ? found->second.content : "";
+  }
+  for (const std::string& name : questions.relocations) {
+    if (environment.contains(name)) facts.relocations[name] = environment.at(name);
+  }
+  for (const auto& [directory, names] : questions.names) answer_names(directory, names);
+  for (const std::string& store : questions.links) {
+    std::vector<PathFact>& links = facts.links[store];
+    for (const auto& [path, node] : nodes_) {
+      if (node.kind == Node::Kind::kLink && within(path, store)) links.push_back(resolve(path));
+    }
   }
   if (questions.aliases) {
     facts.aliases = aliases;
@@ -304,7 +324,7 @@ void FakeHost::answer(const plan::Questions& questions) {
 }
 
 const plan::HostFacts& FakeHost::know(const policy::Policy& policy) {
-  for (int round = 0; round < 8; ++round) {
+  for (int round = 0; round < 16; ++round) {
     const plan::Questions questions = next_questions(policy, facts);
     if (empty(questions)) return facts;
     answer(questions);

@@ -43,6 +43,8 @@ class FakeHost {
   /// Known as an account with a home.
   void account(std::string name, std::uint32_t uid, std::string home, std::vector<std::uint32_t> groups = {});
 
+  void forget_accounts() { known_.clear(); }
+
   std::map<std::string, std::string> environment;
   plan::HostFacts facts;  ///< filled by answer()
   /// What every scan for other names of credentials finds; `asked` is filled in.
@@ -57,6 +59,7 @@ class FakeHost {
 
  private:
   Node& put(const std::string& path, Node node);
+  void answer_names(const std::string& directory, const std::vector<std::string>& names);
   [[nodiscard]] plan::ProgramHop hop(const std::string& path) const;
   [[nodiscard]] plan::ProgramFact follow(const std::string& asked) const;
   [[nodiscard]] std::string look_up(const std::string& name, std::vector<std::string>* passed_over) const;

@@ -79,7 +79,8 @@ void Grants::want(const PathFact& fact, Access access, Why why, const std::strin
             .why = why,
             .create = {},
             .reason = label,
-            .at = grant.at.span};
+            .at = grant.at.span,
+            .fact = &fact};
   if (fact.state == PathState::kAbsent) {
     for (const std::string& directory : between(parent_of(fact.first_absent), fact.real)) {
       want.create.emplace_back(name_of(directory));

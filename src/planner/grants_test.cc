@@ -197,8 +197,8 @@ TEST(Grants, ALinkThatAnEarlierRunCouldHaveLeftLeadsNowhere) {
   FakeHost host = with_script("#!/bin/sh");
   host.directory("/home/me/p/out", 1000);
   host.directory("/home/me/p/out/inside", 1000);
-  host.directory("/home/me/.ssh", 1000);
-  host.link("/home/me/p/out/data", "/home/me/.ssh", 1000);
+  host.directory("/home/me/letters", 1000);
+  host.link("/home/me/p/out/data", "/home/me/letters", 1000);
   host.link("/home/me/p/out/near", "inside", 1000);
   const auto refusal_of = [&](const PolicyMaker& maker) {
     return testing::must_refuse(host.plan(maker.policy)).items.at(0).code;
@@ -238,13 +238,10 @@ TEST(Sockets, ANarrowGrantAsksForNone) {
 
 TEST(Sockets, BelowAWriteGrantTheChainIsPinnedToo) {
   FakeHost host = with_script("#!/bin/sh");
-  host.special("/home/me/.gnupg/S.gpg-agent", Node::Kind::kSocket, 1000);
-  host.special("/home/me/.docker/run/docker.sock", Node::Kind::kSocket, 1000);
-  const plan::Plan plan =
-      must_plan(host.plan(PolicyMaker("/home/me/p/run").read("/home/me").write("/home/me/.docker").policy));
-  EXPECT_TRUE(has_mask(plan, "/home/me/.gnupg/S.gpg-agent"));
-  EXPECT_TRUE(has_mask(plan, "/home/me/.docker/run/docker.sock"));
-  EXPECT_TRUE(has_pin(plan, "/home/me/.docker/run"));
+  host.special("/home/me/.colima/default/docker.sock", Node::Kind::kSocket, 1000);
+  const plan::Plan plan = must_plan(host.plan(PolicyMaker("/home/me/p/run").write("/home/me/.colima").policy));
+  EXPECT_TRUE(has_mask(plan, "/home/me/.colima/default/docker.sock"));
+  EXPECT_TRUE(has_pin(plan, "/home/me/.colima/default"));
 }
 
 }  // namespace

@@ -16,8 +16,14 @@ class Sweep {
     while (!open_.empty() && !within(want.path, open_.back()->path)) open_.pop_back();
     const Want* outer = open_.empty() ? nullptr : open_.back();
     if (want.path == decided_ || (outer != nullptr && outer->access == Access::kHidden)) return;
-    if (want.why == Why::kGuard && (outer == nullptr || outer->access == Access::kReadOnly)) return;
+    const bool writable_here = outer != nullptr && outer->access == Access::kWritable;
+    if (want.absent) {
+      if (writable_here) hold(want, *outer);
+      return;
+    }
+    if ((want.why == Why::kGuard || want.why == Why::kHeld) && !writable_here) return;
     decided_ = want.path;
+    if (want.why == Why::kHeld) return pin_read_only(want, *outer);
     switch (want.access) {
       case Access::kHidden:
         return hide(want, outer);
@@ -48,13 +54,28 @@ class Sweep {
       pin_chain(want, *outer);
       mounts_.push_back({.act = MountAct::kMask, .path = want.path, .want = &want, .needs_point = false});
     }
-    open_.push_back(&want);
+    // A shield that nothing shows needs no mask; what a line names in it (a socket) stands alone.
+    if (outer != nullptr || want.why != Why::kShield) open_.push_back(&want);
   }
 
   void bind(const Want& want, const Want* outer) {
     if (outer != nullptr && want.access == Access::kReadOnly) pin_chain(want, *outer);
     mounts_.push_back({.act = MountAct::kBind, .path = want.path, .want = &want, .needs_point = outer == nullptr});
     open_.push_back(&want);
+  }
+
+  void pin_read_only(const Want& want, const Want& outer) {
+    pin_chain(want, outer);
+    mounts_.push_back(
+        {.act = MountAct::kPin, .path = want.path, .want = &want, .needs_point = false, .read_only = true});
+    open_.push_back(&want);
+  }
+
+  void hold(const Want& want, const Want& outer) {
+    // What a write grant makes is there only once it is mounted, and then it is that mount.
+    if (want.create.empty()) pin_chain(want, outer);
+    mounts_.push_back(
+        {.act = MountAct::kHold, .path = want.path, .want = &want, .needs_point = false, .outer = &outer});
   }
 
   void pin_chain(const Want& inner, const Want& outer) {

@@ -22,12 +22,14 @@ enum class Access : std::uint8_t { kReadOnly, kWritable, kHidden };
 /// What asks; of two wants for the same path the first in this order decides.
 enum class Why : std::uint8_t {
   kDeny,     ///< hidden whatever else is granted
+  kShield,   ///< hidden, though a broader grant would show it
   kProgram,  ///< the entrypoint's or the interpreter's file: read-only and executable, even below a write grant
+  kHeld,     ///< a shield that may be read: read-only where a write grant would cover it, nothing elsewhere
   kWrite,
   kRead,    ///< read-only, even below a write grant
   kPrefix,  ///< what an interpreter needs beside itself: below a write grant only where that may not execute
   kSocket,  ///< hidden where a broader grant would show it
-  kGuard,   ///< read-only where a write grant would cover it, nothing elsewhere
+  kGuard,   ///< as kHeld, bound anew from the host
   kBase,    ///< given way to by every other want
 };
 
@@ -40,6 +42,11 @@ struct Want {
   std::vector<std::string> create;
   std::string reason;
   base::Span at;
+  /// Of a shield: nothing stands at `path`, which is the first component that is missing. Held where a write grant
+  /// would let the target make it. `create` then says what of its directory a write grant makes first.
+  bool absent = false;
+  bool hidden_when_made = false;         ///< of an absent one: what it would be if it were there
+  const plan::PathFact* fact = nullptr;  ///< of a grant
 };
 
 /// A symbolic link that a spelling crosses; made again in the private root, so that the spelling works there.
@@ -48,13 +55,20 @@ struct Link {
   base::Span span;
 };
 
-enum class MountAct : std::uint8_t { kBind, kMask, kPin };
+enum class MountAct : std::uint8_t {
+  kBind,
+  kMask,
+  kPin,   ///< bound onto itself: it cannot be renamed
+  kHold,  ///< nothing is there, and nothing may be made
+};
 
 struct Mount {
   MountAct act = MountAct::kBind;
   std::string path;
-  const Want* want = nullptr;  ///< who asks; of a pin: what it protects
-  bool needs_point = false;    ///< nothing of the host shows at `path`: the mount point must be made
+  const Want* want = nullptr;   ///< who asks; of a pin: what it protects
+  bool needs_point = false;     ///< nothing of the host shows at `path`: the mount point must be made
+  bool read_only = false;       ///< kPin: and cannot be written
+  const Want* outer = nullptr;  ///< kHold: the writable mount that it lies in
 };
 
 struct Arranged {

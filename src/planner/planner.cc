@@ -18,7 +18,9 @@
 #include "planner/mounts.h"
 #include "planner/privileges.h"
 #include "planner/program.h"
+#include "planner/shields.h"
 #include "planner/sockets.h"
+#include "planner/stubs.h"
 #include "planner/unsupported.h"
 
 namespace cordon::planner {
@@ -62,20 +64,24 @@ void bind(Draft& draft, const Identity& identity, const Mount& mount) {
 }
 
 void mount_all(Draft& draft, const Identity& identity, const Arranged& arranged, bool base) {
+  const Stubs stubs(draft, identity, arranged);
   for (const Mount& mount : arranged.mounts) {
     if ((mount.want->why == Why::kBase) != base) continue;
     if (mount.needs_point) make_point(draft, mount);
     switch (mount.act) {
       case MountAct::kBind:
-        bind(draft, identity, mount);
+        if (!stubs.mount(draft, mount)) bind(draft, identity, mount);
+        break;
+      case MountAct::kHold:
+        stubs.hold(draft, mount);
         break;
       case MountAct::kMask:
         draft.step(plan::step::Mask{.target = mount.path, .directory = mount.want->directory}, Layer::kFilesystem,
                    mount.want->reason, mount.want->at);
         break;
       case MountAct::kPin:
-        draft.step(plan::step::Pin{.target = mount.path, .read_only = false}, Layer::kFilesystem, mount.want->reason,
-                   mount.want->at);
+        draft.step(plan::step::Pin{.target = mount.path, .read_only = mount.read_only}, Layer::kFilesystem,
+                   mount.want->reason, mount.want->at);
         break;
     }
   }
@@ -173,9 +179,13 @@ Verdict plan(const policy::Policy& policy, const plan::HostFacts& facts) {
   want_base(facts, wants, links);
   want_grants(draft, identity, wants, links);
   want_program(draft, program, wants, links);
+  const policy::shield::Rules rules = shield_rules(facts);
+  const Shields shields(policy, facts, rules);
+  judge_shields(draft, shields, program);
+  want_shields(draft, rules, shields, wants);
   hide_sockets(draft, wants);
   check_denials(draft, program, wants);
-  check_aliases(draft, alias_rules(facts), wants);
+  check_aliases(draft, rules, wants);
   refuse_unsupported(draft);
   check_host(draft);
   if (!draft.items.empty()) return plan::Refusal{std::move(draft.items)};

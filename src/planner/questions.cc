@@ -11,6 +11,7 @@
 #include "planner/identity.h"
 #include "planner/planner.h"
 #include "planner/program.h"
+#include "planner/shields.h"
 #include "planner/shims.h"
 #include "planner/sockets.h"
 
@@ -42,6 +43,23 @@ class Asking {
   void account(std::uint32_t uid) {
     if (account_of(facts_, uid) == nullptr) out_.accounts.push_back(uid);
   }
+  void names(const std::string& directory, std::vector<std::string> names) {
+    if (!facts_.names.contains(directory)) out_.names.insert_or_assign(directory, std::move(names));
+  }
+  void links(const std::string& directory) {
+    if (!facts_.links.contains(directory)) out_.links.push_back(directory);
+  }
+  void shields(ShieldQuestions questions) {
+    for (const std::string& each : questions.paths) path(each, Pin::kFirst);
+    for (const std::string& each : questions.directories) directory(each);
+    for (const std::string& each : questions.texts) text(each);
+    for (const std::string& each : questions.links) links(each);
+    for (auto& [directory, names_below] : questions.names) names(directory, std::move(names_below));
+  }
+  void relocations() {
+    const auto names = policy::shield::relocation_variables();
+    out_.relocations.assign(names.begin(), names.end());
+  }
   void environment(const std::vector<policy::EnvGrant>& grants) {
     for (const policy::EnvGrant& grant : grants) {
       if (!grant.supplied) out_.environment.push_back(grant.name);
@@ -49,7 +67,8 @@ class Asking {
   }
 
   plan::Questions take() {
-    for (auto* list : {&out_.paths, &out_.pin_first, &out_.programs, &out_.directories, &out_.environment, &out_.texts})
+    for (auto* list :
+         {&out_.paths, &out_.pin_first, &out_.programs, &out_.directories, &out_.environment, &out_.texts, &out_.links})
       once(*list);
     once(out_.accounts);
     return std::move(out_);
@@ -96,7 +115,13 @@ plan::Questions next_questions(const policy::Policy& policy, const plan::HostFac
   ask_what_the_policy_names(asking, policy);
   for (std::string_view path : base_paths()) asking.path(std::string(path));
   // Names that are not set have no answer, so they are asked once: as long as the first round is unanswered.
-  if (fact_of(facts, std::string(base_paths().front())) == nullptr) asking.environment(policy.env);
+  if (fact_of(facts, std::string(base_paths().front())) == nullptr) {
+    asking.environment(policy.env);
+    asking.relocations();
+  } else {
+    asking.shields(shield_questions(policy, facts, shield_rules(facts)));
+    asking.path(facts.work_place);
+  }
   asking.account(facts.uid);
   if (facts.sudo_uid) asking.account(*facts.sudo_uid);
   asking.path(facts.home);
@@ -119,7 +144,8 @@ plan::Questions next_questions(const policy::Policy& policy, const plan::HostFac
 
 bool empty(const plan::Questions& questions) {
   return questions.paths.empty() && questions.programs.empty() && questions.directories.empty() &&
-         questions.environment.empty() && questions.accounts.empty() && questions.texts.empty() && !questions.aliases;
+         questions.environment.empty() && questions.accounts.empty() && questions.texts.empty() &&
+         questions.relocations.empty() && questions.names.empty() && questions.links.empty() && !questions.aliases;
 }
 
 }  // namespace cordon::planner

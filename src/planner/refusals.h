@@ -46,6 +46,15 @@ enum class Code : std::uint8_t {
   kCredentialAlias,
   kAliasesUnchecked,
   kAcceptAliasTooBroad,
+  // Shields.
+  kNoHome,
+  kGrantInsideShield,
+  kWriteInsideShield,
+  kWriteInsideReadOnlyShield,
+  kShieldRedirected,
+  kShieldFolded,
+  kShieldCannotBeHeld,
+  kProgramInsideShield,
   // The program.
   kEntrypointMissing,
   kEntrypointNotFile,

@@ -171,6 +171,32 @@ const std::vector<Case>& cases() {
       {"--accept-alias of a home", Code::kAcceptAliasTooBroad,
        [](H, P p) { p.policy.posture.accept_alias.push_back({"~", "/home/me", {{}, "--accept-alias"}}); },
        "holds or lies in a store", "name the directory", 0},
+      // Shields.
+      {"no home at all", Code::kNoHome,
+       [](H h, P) { h.facts.home = ""; h.forget_accounts(); },
+       "not known", "set HOME", 0},
+      {"a key in a store", Code::kGrantInsideShield,
+       [](H h, P p) { h.file("/home/me/.ssh/id", "k", 1000); p.read("/home/me/.ssh/id"); }, "/home/me/.ssh", "'read: /home/me/.ssh'"},
+      {"writing a store", Code::kWriteInsideShield,
+       [](H h, P p) { h.directory("/home/me/.ssh", 1000); p.write("/home/me/.ssh"); }, "no line lets", "of its own"},
+      {"writing hooks", Code::kWriteInsideReadOnlyShield,
+       [](H h, P p) { h.directory("/home/me/p/.git/hooks", 1000); p.write("/home/me/p/.git/hooks"); }, "read-only", "remove the line"},
+      {"a store behind a link that could be replaced", Code::kShieldRedirected,
+       [](H h, P p) { h.directory("/home/me/.config", 1000); h.directory("/data/gh", 1000); h.link("/home/me/.config/gh", "/data/gh", 1000); p.write("/home/me/.config"); },
+       "behind the link /home/me/.config/gh", "/data/gh"},
+      {"another spelling of a store", Code::kShieldFolded,
+       [](H h, P p) {
+         h.directory("/home/me/.ssh", 1000);
+         h.directory("/home/me/.SSH", 1000).inode = h.at("/home/me/.ssh").inode;
+         p.read("/home/me/.SSH");
+       },
+       "another spelling", "on the disk"},
+      {"a store on a dead mount below a read grant", Code::kShieldCannotBeHeld,
+       [](H h, P p) { h.directory("/home/me/.config", 1000); h.special("/home/me/.config/gh", Node::Kind::kDeadMount); p.read("/home/me/.config"); },
+       "cannot be protected", "narrower"},
+      {"an entrypoint in a store", Code::kProgramInsideShield,
+       [](H h, P p) { h.program("/home/me/.ssh/run", "#!/bin/sh\n", 1000); p.policy.entrypoint.path = "/home/me/.ssh/run"; },
+       "entrypoint /home/me/.ssh/run", "elsewhere", 1},
       // The program.
       {"no entrypoint", Code::kEntrypointMissing, [](H h, P) { h.remove("/home/me/run.sh"); }, "does not exist", "correct", 1},
       {"a directory as entrypoint", Code::kEntrypointNotFile,

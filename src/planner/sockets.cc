@@ -96,7 +96,9 @@ void hide_sockets(Draft& draft, std::vector<Want>& wants) {
     if (fact == nullptr || fact->state != PathState::kPresent || !is_socket(*fact)) continue;
     const bool named = std::ranges::any_of(
         draft.policy.read, [&](const policy::PathGrant& grant) { return place_of(draft.facts, grant) == fact->real; });
-    if (named) continue;
+    const bool shielded = std::ranges::any_of(
+        wants, [&](const Want& want) { return want.why == Why::kShield && within(fact->real, want.path); });
+    if (named || shielded) continue;
     draft.note(
         "socket-hidden",
         fmt::format("the socket {0} is hidden; 'read: {0}' would let the target connect to it", base::shown(socket)),

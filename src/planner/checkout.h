@@ -1,0 +1,32 @@
+// The shields of a checkout: git's own files and what editors and agents run when a project is opened.
+//
+// For each write grant: the nearest directory at or above it that holds `.git`, up to a home, else the grant itself.
+// Read-only there: hooks, configuration (that of submodules and worktrees as well, and where core.hooksPath leads),
+// the `.git` file of a worktree, and the corpus' workspace rules. Objects, refs and the index stay writable.
+//
+// Git is never asked: its files are read as text, bounded. What the target itself makes anew below the grant (a nested
+// repository) is not covered.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "plan/host_facts.h"
+#include "planner/shield_rules.h"
+#include "policy/policy.h"
+
+namespace cordon::planner {
+
+void ask_for_checkouts(const policy::Policy& policy, const plan::HostFacts& facts, ShieldQuestions& questions);
+
+void add_checkouts(const policy::Policy& policy, const plan::HostFacts& facts, std::vector<Shield>& shields);
+
+/// What a git configuration says that matters here: its text is the host's, and may be anybody's.
+struct GitConfig {
+  std::string hooks_path;             ///< the last one; "" where none is set
+  std::vector<std::string> includes;  ///< as written
+};
+GitConfig read_git_config(std::string_view text);
+
+}  // namespace cordon::planner

@@ -1,0 +1,178 @@
+#include "planner/shield_rules.h"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "base/abs_path.h"
+#include "planner/draft.h"
+#include "planner/path_text.h"
+
+namespace cordon::planner {
+namespace {
+
+using plan::PathFact;
+using plan::PathState;
+using policy::shield::Deny;
+using policy::shield::Holds;
+using policy::shield::Kind;
+using policy::shield::Rule;
+using policy::shield::Rules;
+
+/// Accounts of the system have homes like /bin and /usr/sbin: trees of programs, in which nobody keeps keys.
+bool is_system_tree(std::string_view home) {
+  constexpr std::array kTrees = std::to_array<std::string_view>(
+      {"/bin", "/boot", "/dev", "/etc", "/lib", "/lib32", "/lib64", "/proc", "/run", "/sbin", "/sys", "/tmp", "/usr"});
+  return std::ranges::any_of(kTrees, [&](std::string_view tree) { return within(home, tree); });
+}
+
+const PathFact* present_directory(const plan::HostFacts& facts, const std::string& path) {
+  const PathFact* fact = fact_of(facts, path);
+  return fact != nullptr && fact->state == PathState::kPresent && is_directory(*fact) ? fact : nullptr;
+}
+
+/// Homes as they are spelled.
+std::vector<std::string> spelled_homes(const plan::HostFacts& facts) {
+  std::vector<std::string> out = facts.account_homes;
+  out.push_back(facts.home);
+  for (const plan::Account& account : facts.accounts) out.push_back(account.home);
+  std::erase_if(out, [](const std::string& home) { return !home.starts_with('/') || home == "/"; });
+  return out;
+}
+
+/// Where the rules of this anchor are asked for together; "/" for those that belong to no home.
+std::string names_key(const Rule& rule) { return rule.anchor.empty() ? "/" : rule.anchor; }
+
+std::string relative(std::string_view path, std::string_view directory) {
+  return std::string(path.substr(directory == "/" ? 1 : directory.size() + 1));
+}
+
+Shield shield_of(const Rule& rule, const PathFact* fact) {
+  Shield out{.path = rule.path,
+             .real = fact != nullptr && !fact->real.empty() ? fact->real : rule.path,
+             .fact = fact,
+             .deny = rule.deny,
+             .directory = rule.kind == Kind::kDirectory,
+             .holds = rule.holds,
+             .write_opt_in = rule.write_opt_in,
+             .what = rule.what,
+             .source = rule.source,
+             .runtime = rule.anchor.empty() && rule.holds == Holds::kServices};
+  if (out.stands()) out.directory = is_directory(*fact);
+  return out;
+}
+
+/// Where the links of these stores lead, if that is in a home: there it is the same secret under another name.
+void add_linked(const plan::HostFacts& facts, std::vector<Shield>& shields) {
+  const std::vector<std::string> anchors = anchors_of(facts);
+  const std::size_t stores = shields.size();
+  for (std::size_t i = 0; i < stores; ++i) {
+    if (!follows_links(shields[i])) continue;
+    const auto links = facts.links.find(shields[i].real);
+    if (links == facts.links.end()) continue;
+    for (const PathFact& link : links->second) {
+      const bool failed = link.state == PathState::kFailed;
+      if (!failed && link.state != PathState::kPresent) continue;
+      if (!failed && (within(link.real, shields[i].real) || is_too_broad(facts, link.real))) continue;
+      const bool at_home =
+          std::ranges::any_of(anchors, [&](const std::string& anchor) { return within(link.real, anchor); });
+      if (!failed && !at_home) continue;
+      Shield shield = shields[i];
+      shield.path = link.asked;
+      shield.real = link.real;
+      shield.fact = &link;
+      shield.directory = !failed && is_directory(link);
+      shield.unknown_reach = failed;
+      shields.push_back(std::move(shield));
+    }
+  }
+}
+
+}  // namespace
+
+bool follows_links(const Shield& shield) {
+  return shield.hides() && shield.holds == Holds::kCredentials && shield.stands() && shield.directory;
+}
+
+bool Shield::stands() const { return fact != nullptr && fact->state == PathState::kPresent; }
+
+std::vector<std::string> anchors_of(const plan::HostFacts& facts) {
+  std::vector<std::string> anchors;
+  const auto add_own = [&](const std::string& home) {
+    const auto path = base::AbsPath::parse(home);
+    if (!path || path->is_root()) return;
+    const PathFact* fact = fact_of(facts, path->str());
+    const bool stands = fact != nullptr && fact->state == PathState::kPresent && fact->real != "/";
+    anchors.push_back(stands ? fact->real : path->str());
+  };
+  add_own(facts.home);
+  for (const plan::Account& account : facts.accounts) add_own(account.home);
+  for (const std::string& home : facts.account_homes) {
+    const PathFact* fact = present_directory(facts, home);
+    if (fact != nullptr && fact->real != "/" && !is_system_tree(fact->real)) anchors.push_back(fact->real);
+  }
+  std::ranges::sort(anchors);
+  anchors.erase(std::ranges::unique(anchors).begin(), anchors.end());
+  return anchors;
+}
+
+std::string below_real_home(const plan::HostFacts& facts, std::string_view path) {
+  for (const std::string& home : spelled_homes(facts)) {
+    const PathFact* fact = present_directory(facts, home);
+    if (fact == nullptr || fact->real == home || fact->real == "/" || !within(path, home)) continue;
+    return fact->real + std::string(path.substr(home.size()));
+  }
+  return std::string(path);
+}
+
+Rules shield_rules(const plan::HostFacts& facts) {
+  return policy::shield::rules_for({.anchors = anchors_of(facts), .environment = facts.relocations});
+}
+
+bool is_too_broad(const plan::HostFacts& facts, std::string_view real) {
+  if (real == "/" || real == "/dev/null") return true;
+  return std::ranges::any_of(anchors_of(facts), [&](const std::string& anchor) { return within(anchor, real); });
+}
+
+void ask_for_rules(const Rules& rules, const plan::HostFacts& facts, ShieldQuestions& questions) {
+  // First where the homes really are: rules are asked for there.
+  bool known = true;
+  for (const std::string& home : spelled_homes(facts)) {
+    if (is_system_tree(home) || fact_of(facts, home) != nullptr) continue;
+    questions.paths.push_back(home);
+    known = false;
+  }
+  if (!known) return;
+  if (knows_names(facts)) return;
+  for (const std::string& anchor : anchors_of(facts)) questions.names[anchor];
+  for (const Rule& rule : rules.list) {
+    const std::string key = names_key(rule);
+    questions.names[key].push_back(relative(rule.path, key));
+  }
+}
+
+bool knows_names(const plan::HostFacts& facts) {
+  return facts.names.contains("/") && std::ranges::all_of(anchors_of(facts), [&](const std::string& anchor) {
+           return facts.names.contains(anchor);
+         });
+}
+
+Shield absent_shield(const Rule& rule) { return shield_of(rule, nullptr); }
+
+std::vector<Shield> standing_shields(const Rules& rules, const plan::HostFacts& facts) {
+  std::vector<Shield> out;
+  for (const auto& [directory, names] : facts.names) {
+    for (const PathFact& fact : names) {
+      const Rule* rule = rules.exactly(fact.asked);
+      if (rule == nullptr) continue;
+      Shield shield = shield_of(*rule, &fact);
+      // A link that leads to a home must not hide the home.
+      if (shield.real != shield.path && is_too_broad(facts, shield.real)) continue;
+      out.push_back(std::move(shield));
+    }
+  }
+  add_linked(facts, out);
+  return out;
+}
+
+}  // namespace cordon::planner

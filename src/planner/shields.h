@@ -1,0 +1,76 @@
+// Shields: what stays hidden or read-only whatever a policy grants (SPEC §5), and what a grant may lift.
+//
+// A grant that merely covers a shield does not lift it: a hidden one is masked, a read-only one pinned. `read:` with a
+// store's own name lifts that store, read-only; `write:` with the own name of one of the few that ordinary work needs
+// lifts that. Every other grant that is or lies in a shield refuses. Judged by the spelling and by where it really
+// lies, so that no link and no bind leads around it. `deny:` always wins.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <unordered_set>
+#include <vector>
+
+#include "planner/draft.h"
+#include "planner/mounts.h"
+#include "planner/planner.h"
+#include "planner/program.h"
+#include "planner/shield_rules.h"
+
+namespace cordon::planner {
+
+/// The shields of one plan, found by their place.
+class Shields {
+ public:
+  Shields(const policy::Policy& policy, const plan::HostFacts& facts, const policy::shield::Rules& rules);
+
+  [[nodiscard]] const std::vector<Shield>& all() const { return all_; }
+  [[nodiscard]] bool is_lifted(const Shield& shield) const { return lifted_.contains(shield.real); }
+  /// What this grant lifts, if it names it exactly and nothing outside it is shielded.
+  [[nodiscard]] const Shield* lifted_by(const policy::PathGrant& grant, Access access) const;
+  /// The outermost hidden shield that `path` is or lies in, by its spelling or its place. For a read the lifted ones do
+  /// not count; for a write they do: what is lifted is lifted for reading.
+  [[nodiscard]] const Shield* hiding(std::string_view path, Access access) const;
+  /// The outermost one that may be read, in the same way.
+  [[nodiscard]] const Shield* holding(std::string_view path) const;
+  /// Names that a directory which folds case could take for a shield's: pairs to be compared by identity.
+  struct Pair {
+    std::string granted, shielded;
+  };
+  [[nodiscard]] std::vector<Pair> folded_pairs(std::string_view real) const;
+
+ private:
+  using Index = std::unordered_map<std::string_view, std::vector<std::size_t>>;
+  enum class From : std::uint8_t { kItself, kAbove };
+  enum class Lifted : std::uint8_t { kIgnored, kCounts };
+  [[nodiscard]] const Shield* outermost(std::string_view path, policy::shield::Deny deny, From from,
+                                        Lifted lifted = Lifted::kIgnored) const;
+  [[nodiscard]] const Shield* exactly(std::string_view path, policy::shield::Deny deny) const;
+  void lift(const policy::Policy& policy);
+  /// Rules of which nothing stands: those that a path which the policy names is or lies in, or that a write could make.
+  void add_absent(const policy::Policy& policy, const policy::shield::Rules& rules);
+
+  const plan::HostFacts& facts_;
+  std::vector<Shield> all_;
+  Index by_path_, by_real_;
+  std::unordered_set<std::string> lifted_;
+};
+
+ShieldQuestions shield_questions(const policy::Policy& policy, const plan::HostFacts& facts,
+                                 const policy::shield::Rules& rules);
+
+/// Refuses grants and programs that shields forbid, and says what is lifted.
+void judge_shields(Draft& draft, const Shields& shields, const Program& program);
+
+/// Adds a want for each shield that something wanted reaches.
+void want_shields(Draft& draft, const policy::shield::Rules& rules, const Shields& shields, std::vector<Want>& wants);
+
+/// Of one grant, for `approve`: what it lifts. And what the environment moved where nothing can hold it.
+void shield_callouts(const policy::Policy& policy, const plan::HostFacts& facts, std::vector<Callout>& out);
+
+/// "OpenSSH keys (credentials)"
+std::string words_of(const Shield& shield);
+
+}  // namespace cordon::planner

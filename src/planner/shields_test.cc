@@ -1,0 +1,578 @@
+#include "planner/shields.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "planner/fake_host_test.h"
+
+namespace cordon::planner {
+namespace {
+
+namespace step = plan::step;
+using testing::bind_at;
+using ::testing::Contains;
+using testing::FakeHost;
+using testing::has_mask;
+using testing::has_pin;
+using ::testing::HasSubstr;
+using testing::must_plan;
+using testing::must_refuse;
+using testing::Node;
+using ::testing::Not;
+using testing::note_codes;
+using testing::PolicyMaker;
+using testing::steps_of;
+using testing::with_script;
+
+/// One layout of a host, one policy, and what must become of it: "" for a plan, else the refusal's code.
+struct Layout {
+  std::string what;
+  std::function<void(FakeHost&, PolicyMaker&)> make;
+  std::string code;
+  std::vector<std::string> masked = {}, read_only = {}, open = {};
+};
+
+bool is_held(const plan::Plan& plan, std::string_view target) {
+  for (const step::Pin& pin : steps_of<step::Pin>(plan)) {
+    if (pin.target == target && pin.read_only) return true;
+  }
+  const auto bind = bind_at(plan, target);
+  return bind && bind->attributes.read_only;
+}
+
+const std::vector<Layout>& layouts() {
+  using H = FakeHost&;
+  using P = PolicyMaker&;
+  static const std::vector<Layout> kLayouts = {
+      {"a home that is read is read without its stores",
+       [](H h, P p) {
+         h.directory("/home/me/.ssh", 1000);
+         h.file("/home/me/.netrc", "x", 1000);
+         p.read("/home/me");
+       },
+       "",
+       {"/home/me/.ssh", "/home/me/.netrc"},
+       {},
+       {}},
+      {"everything is read without stores",
+       [](H h, P p) {
+         h.directory("/home/me/.ssh", 1000);
+         p.read("/");
+       },
+       "",
+       {"/home/me/.ssh"},
+       {},
+       {}},
+      {"a directory above the home",
+       [](H h, P p) {
+         h.directory("/home/me/.aws", 1000);
+         p.read("/home");
+       },
+       "",
+       {"/home/me/.aws"},
+       {},
+       {}},
+      {"a store by its own name",
+       [](H h, P p) {
+         h.directory("/home/me/.ssh", 1000);
+         p.read("/home/me/.ssh");
+       },
+       "",
+       {},
+       {},
+       {"/home/me/.ssh"}},
+      {"a store by its own name beside its home",
+       [](H h, P p) {
+         h.directory("/home/me/.ssh", 1000);
+         h.directory("/home/me/.aws", 1000);
+         p.read("/home/me").read("/home/me/.ssh");
+       },
+       "",
+       {"/home/me/.aws"},
+       {},
+       {"/home/me/.ssh"}},
+      {"a file of a store",
+       [](H h, P p) {
+         h.file("/home/me/.ssh/id", "k", 1000);
+         p.read("/home/me/.ssh/id");
+       },
+       "grant-inside-shield"},
+      {"a file of a lifted store",
+       [](H h, P p) {
+         h.file("/home/me/.ssh/id", "k", 1000);
+         p.read("/home/me/.ssh").read("/home/me/.ssh/id");
+       },
+       "",
+       {},
+       {},
+       {"/home/me/.ssh"}},
+      {"what is not there in a store",
+       [](H h, P p) {
+         h.directory("/home/me/.ssh", 1000);
+         p.read("/home/me/.ssh/none");
+       },
+       "grant-inside-shield"},
+      {"a store through a link to it",
+       [](H h, P p) {
+         h.directory("/home/me/.ssh", 1000);
+         h.link("/home/me/keys", ".ssh", 1000);
+         p.read("/home/me/keys");
+       },
+       "grant-inside-shield"},
+      {"a file of a store through a link",
+       [](H h, P p) {
+         h.file("/home/me/.ssh/id", "k", 1000);
+         h.link("/home/me/id", ".ssh/id", 1000);
+         p.read("/home/me/id");
+       },
+       "grant-inside-shield"},
+      {"a link in a store that leads out",
+       [](H h, P p) {
+         h.directory("/home/me/d", 1000);
+         h.link("/home/me/.ssh/out", "../d", 1000);
+         p.read("/home/me/.ssh/out");
+       },
+       "grant-inside-shield"},
+      {"a store that is a link, by its own name",
+       [](H h, P p) {
+         h.directory("/data/ssh", 1000);
+         h.link("/home/me/.ssh", "/data/ssh", 1000);
+         p.read("/home/me/.ssh");
+       },
+       "",
+       {},
+       {},
+       {"/data/ssh"}},
+      {"a store that is a link, at its place",
+       [](H h, P p) {
+         h.directory("/data/ssh", 1000);
+         h.link("/home/me/.ssh", "/data/ssh", 1000);
+         p.read("/data/ssh");
+       },
+       "grant-inside-shield"},
+      {"a store that is a link, below a grant of its place",
+       [](H h, P p) {
+         h.directory("/data/ssh", 1000);
+         h.link("/home/me/.ssh", "/data/ssh", 1000);
+         p.read("/data");
+       },
+       "",
+       {"/data/ssh"},
+       {},
+       {}},
+      {"a directory on the way to a store is a link",
+       [](H h, P p) {
+         h.directory("/data/config/gh", 1000);
+         h.link("/home/me/.config", "/data/config", 1000);
+         p.read("/data");
+       },
+       "",
+       {"/data/config/gh"},
+       {},
+       {}},
+      {"a home that is a link",
+       [](H h, P p) {
+         h.directory("/data/me/.ssh", 1000);
+         h.remove("/home/me");
+         h.link("/home/me", "/data/me", 1000);
+         h.program("/data/me/p/run", "#!/bin/sh\n", 1000);
+         p.read("/home/me");
+       },
+       "",
+       {"/data/me/.ssh"},
+       {},
+       {}},
+      {"a store by its name below a home that is a link",
+       [](H h, P p) {
+         h.directory("/data/me/.ssh", 1000);
+         h.remove("/home/me");
+         h.link("/home/me", "/data/me", 1000);
+         h.program("/data/me/p/run", "#!/bin/sh\n", 1000);
+         p.read("/home/me/.ssh");
+       },
+       "",
+       {},
+       {},
+       {"/data/me/.ssh"}},
+      {"a key in a repository of dotfiles",
+       [](H h, P p) {
+         h.file("/home/me/dot/id", "k", 1000);
+         h.link("/home/me/.ssh/id", "../dot/id", 1000);
+         p.read("/home/me/dot");
+       },
+       "",
+       {"/home/me/dot/id"},
+       {},
+       {}},
+      {"a store that leads to the home hides nothing more",
+       [](H h, P p) {
+         h.link("/home/me/.ssh", ".", 1000);
+         h.directory("/home/me/d", 1000);
+         p.read("/home/me/d");
+       },
+       "",
+       {},
+       {},
+       {"/home/me/d"}},
+      {"a store that leads to the root hides nothing more",
+       [](H h, P p) {
+         h.link("/home/me/.aws", "/", 1000);
+         h.directory("/srv/d", 1000);
+         p.read("/srv/d");
+       },
+       "",
+       {},
+       {},
+       {"/srv/d"}},
+      {"a directory where a file is usual",
+       [](H h, P p) {
+         h.directory("/home/me/.netrc", 1000);
+         p.read("/home/me");
+       },
+       "",
+       {"/home/me/.netrc"},
+       {},
+       {}},
+      {"writing a store",
+       [](H h, P p) {
+         h.directory("/home/me/.ssh", 1000);
+         p.write("/home/me/.ssh");
+       },
+       "write-inside-shield"},
+      {"writing a store that is not there", [](H, P p) { p.write("/home/me/.ssh"); }, "write-inside-shield"},
+      {"writing a store that is read by name",
+       [](H h, P p) {
+         h.directory("/home/me/.ssh", 1000);
+         p.read("/home/me/.ssh").write("/home/me/.ssh");
+       },
+       "write-inside-shield"},
+      {"writing a file of a store",
+       [](H h, P p) {
+         h.file("/home/me/.ssh/id", "k", 1000);
+         p.write("/home/me/.ssh/id");
+       },
+       "write-inside-shield"},
+      {"writing through a link into a store",
+       [](H h, P p) {
+         h.directory("/home/me/.ssh/d", 1000);
+         h.link("/home/me/x", ".ssh/d", 1000);
+         p.write("/home/me/x");
+       },
+       "write-inside-shield"},
+      {"writing over a store",
+       [](H h, P p) {
+         h.directory("/home/me/.config/gh", 1000);
+         h.directory("/home/me/.config", 1000);
+         p.write("/home/me/.config");
+       },
+       "",
+       {"/home/me/.config/gh"},
+       {},
+       {}},
+      {"writing where a store is a link",
+       [](H h, P p) {
+         h.directory("/home/me/.config", 1000);
+         h.directory("/data/gh", 1000);
+         h.link("/home/me/.config/gh", "/data/gh", 1000);
+         p.write("/home/me/.config");
+       },
+       "shield-redirected"},
+      {"writing a start-up file",
+       [](H h, P p) {
+         h.file("/home/me/.bashrc", "x", 1000);
+         p.write("/home/me/.bashrc");
+       },
+       "write-inside-read-only-shield"},
+      {"writing what ordinary work needs, by name",
+       [](H h, P p) {
+         h.directory("/home/me/.local/bin", 1000);
+         p.write("/home/me/.local/bin");
+       },
+       "",
+       {},
+       {},
+       {"/home/me/.local/bin"}},
+      {"the same below it",
+       [](H h, P p) {
+         h.directory("/home/me/.local/bin/x", 1000);
+         p.write("/home/me/.local/bin/x");
+       },
+       "write-inside-read-only-shield"},
+      {"the same through a link",
+       [](H h, P p) {
+         h.directory("/home/me/.local/bin", 1000);
+         h.link("/home/me/b", ".local/bin", 1000);
+         p.write("/home/me/b");
+       },
+       "write-inside-read-only-shield"},
+      {"the same above it",
+       [](H h, P p) {
+         h.directory("/home/me/.local/bin", 1000);
+         h.directory("/home/me/.local", 1000);
+         p.write("/home/me/.local");
+       },
+       "",
+       {},
+       {"/home/me/.local/bin"},
+       {}},
+      {"hooks and configuration of a checkout",
+       [](H h, P p) {
+         h.directory("/home/me/p/.git/hooks", 1000);
+         h.file("/home/me/p/.git/config", "", 1000);
+         h.directory("/home/me/p", 1000);
+         p.write("/home/me/p");
+       },
+       "",
+       {},
+       {"/home/me/p/.git/hooks", "/home/me/p/.git/config"},
+       {}},
+      {"hooks by name",
+       [](H h, P p) {
+         h.directory("/home/me/p/.git/hooks", 1000);
+         p.write("/home/me/p/.git/hooks");
+       },
+       "write-inside-read-only-shield"},
+      {"editor settings by name",
+       [](H h, P p) {
+         h.directory("/home/me/p/.git", 1000);
+         h.directory("/home/me/p/.vscode", 1000);
+         p.write("/home/me/p").write("/home/me/p/.vscode");
+       },
+       "",
+       {},
+       {},
+       {}},
+      {"editor settings",
+       [](H h, P p) {
+         h.directory("/home/me/p/.git", 1000);
+         h.directory("/home/me/p/.vscode", 1000);
+         h.directory("/home/me/p", 1000);
+         p.write("/home/me/p");
+       },
+       "",
+       {},
+       {"/home/me/p/.vscode"},
+       {}},
+      {"a checkout whose git directory is a link",
+       [](H h, P p) {
+         h.directory("/home/me/g/hooks", 1000);
+         h.directory("/home/me/p", 1000);
+         h.link("/home/me/p/.git", "../g", 1000);
+         p.write("/home/me/p");
+       },
+       "shield-redirected"},
+      {"what the caller denies stays hidden",
+       [](H h, P p) {
+         h.directory("/home/me/.ssh", 1000);
+         p.read("/home/me/.ssh").deny("/home/me/.ssh");
+       },
+       "grant-inside-deny"},
+      {"running services",
+       [](H h, P p) {
+         h.file("/run/secret", "x");
+         p.read("/");
+       },
+       "",
+       {},
+       {},
+       {}},
+      {"a file of running services",
+       [](H h, P p) {
+         h.file("/run/secret", "x");
+         p.read("/run/secret");
+       },
+       "grant-inside-shield"},
+      {"one socket of theirs, by name",
+       [](H h, P p) {
+         h.special("/run/docker.sock", Node::Kind::kSocket);
+         p.read("/run/docker.sock");
+       },
+       "",
+       {},
+       {},
+       {"/run/docker.sock"}},
+      {"another home by HOME keeps the account's",
+       [](H h, P p) {
+         h.facts.home = "/srv/other";
+         h.directory("/srv/other/.ssh", 1000);
+         h.directory("/home/me/.ssh", 1000);
+         p.read("/home").read("/srv");
+       },
+       "",
+       {"/home/me/.ssh", "/srv/other/.ssh"},
+       {},
+       {}},
+      {"a store that a variable moved",
+       [](H h, P p) {
+         h.environment["GNUPGHOME"] = "/srv/gpg";
+         h.directory("/srv/gpg", 1000);
+         p.read("/srv");
+       },
+       "",
+       {"/srv/gpg"},
+       {},
+       {}},
+      {"a file of a store that a variable moved",
+       [](H h, P p) {
+         h.environment["GNUPGHOME"] = "/srv/gpg";
+         h.file("/srv/gpg/key", "k", 1000);
+         p.read("/srv/gpg/key");
+       },
+       "grant-inside-shield"},
+      {"writing a store that a variable moved",
+       [](H h, P p) {
+         h.environment["GNUPGHOME"] = "/srv/gpg";
+         h.directory("/srv/gpg", 1000);
+         p.write("/srv/gpg");
+       },
+       "write-inside-shield"},
+  };
+  return kLayouts;
+}
+
+Verdict verdict_of(const Layout& layout) {
+  FakeHost host = with_script("#!/bin/sh");
+  PolicyMaker maker("/home/me/p/run");
+  layout.make(host, maker);
+  return host.plan(maker.policy);
+}
+
+TEST(Shields, EachLayoutHasItsVerdict) {
+  for (const Layout& layout : layouts()) {
+    SCOPED_TRACE(layout.what);
+    const Verdict verdict = verdict_of(layout);
+    if (!layout.code.empty()) {
+      const plan::Refusal refusal = must_refuse(verdict);
+      ASSERT_FALSE(refusal.items.empty());
+      EXPECT_EQ(refusal.items.front().code, layout.code) << refusal.items.front().message;
+      EXPECT_TRUE(refusal.items.front().is_grant);
+      continue;
+    }
+    const plan::Plan plan = must_plan(verdict);
+    for (const std::string& path : layout.masked) EXPECT_TRUE(has_mask(plan, path)) << path;
+    for (const std::string& path : layout.read_only) EXPECT_TRUE(is_held(plan, path)) << path;
+    for (const std::string& path : layout.open) {
+      EXPECT_FALSE(has_mask(plan, path)) << path;
+      EXPECT_TRUE(bind_at(plan, path) || bind_at(plan, "/home/me")) << path;
+    }
+  }
+}
+
+TEST(Shields, RunningServicesAreNotShownByAGrantOfTheRoot) {
+  FakeHost host = with_script("#!/bin/sh");
+  host.file("/run/secret", "x");
+  const plan::Plan plan = must_plan(host.plan(PolicyMaker("/home/me/p/run").read("/").policy));
+  EXPECT_FALSE(bind_at(plan, "/run"));
+}
+
+TEST(Shields, OneSocketOfRunningServicesIsShownByItsNameBesideTheRoot) {
+  FakeHost host = with_script("#!/bin/sh");
+  host.special("/run/docker.sock", Node::Kind::kSocket);
+  const plan::Plan plan = must_plan(host.plan(PolicyMaker("/home/me/p/run").read("/").read("/run/docker.sock").policy));
+  EXPECT_FALSE(bind_at(plan, "/run"));
+  EXPECT_TRUE(bind_at(plan, "/run/docker.sock"));
+}
+
+TEST(Shields, AsRootEveryHomeIsShielded) {
+  FakeHost host = with_script("#!/bin/sh", 0);
+  host.facts.account_homes = {"/home/me", "/home/you", "/root", "/usr/sbin", "/nonexistent"};
+  host.directory("/home/you/.ssh", 1001);
+  const plan::Plan plan = must_plan(host.plan(PolicyMaker("/home/me/p/run").read("/home").policy));
+  EXPECT_TRUE(has_mask(plan, "/home/you/.ssh"));
+}
+
+TEST(Shields, EveryDirectoryOnTheWayToOneBelowAWriteGrantIsPinned) {
+  FakeHost host = with_script("#!/bin/sh");
+  host.directory("/home/me/p", 1000);
+  host.directory("/home/me/p/.git/hooks", 1000);
+  host.file("/home/me/p/.git/modules/sub/config", "", 1000);
+  const plan::Plan plan = must_plan(host.plan(PolicyMaker("/home/me/p/run").write("/home/me/p").policy));
+  for (const char* pinned : {"/home/me/p/.git", "/home/me/p/.git/modules", "/home/me/p/.git/modules/sub"}) {
+    EXPECT_TRUE(has_pin(plan, pinned)) << pinned;
+  }
+  EXPECT_TRUE(is_held(plan, "/home/me/p/.git/modules/sub/config"));
+}
+
+std::vector<std::string> held_points(const plan::Plan& plan) {
+  std::vector<std::string> out;
+  for (const step::HoldPoint& hold : steps_of<step::HoldPoint>(plan)) out.push_back(hold.target);
+  return out;
+}
+
+TEST(Shields, WhatDoesNotExistYetIsHeldByItsFirstMissingName) {
+  FakeHost host = with_script("#!/bin/sh");
+  host.directory("/home/me/out", 1000);
+  const plan::Plan plan = must_plan(host.plan(PolicyMaker("/home/me/p/run").write("/home/me/out").policy));
+  EXPECT_THAT(held_points(plan), ::testing::IsSupersetOf({"/home/me/out/.git", "/home/me/out/.vscode"}));
+}
+
+TEST(Shields, InsideARepositoryNoGitDirectoryIsHeld) {
+  FakeHost host = with_script("#!/bin/sh");
+  host.directory("/home/me/p/.git", 1000);
+  host.directory("/home/me/p/out", 1000);
+  const plan::Plan plan = must_plan(host.plan(PolicyMaker("/home/me/p/run").write("/home/me/p/out").policy));
+  EXPECT_THAT(held_points(plan), Not(Contains("/home/me/p/out/.git")));
+}
+
+TEST(Shields, WhereAnOverlayCanBeMountedNothingIsMadeOnTheHost) {
+  FakeHost host = with_script("#!/bin/sh");
+  host.directory("/home/me/out", 1000);
+  host.directory("/home/me/.local/state/cordon/work", 1000);
+  host.facts.work_place = "/home/me/.local/state/cordon/work";
+  const plan::Plan plan = must_plan(host.plan(PolicyMaker("/home/me/p/run").write("/home/me/out").policy));
+  EXPECT_TRUE(steps_of<step::HoldPoint>(plan).empty());
+  const auto overlays = steps_of<step::StubOverlay>(plan);
+  ASSERT_EQ(overlays.size(), 1U);
+  EXPECT_EQ(overlays[0].target, "/home/me/out");
+  EXPECT_FALSE(bind_at(plan, "/home/me/out"));
+  EXPECT_THAT(overlays[0].stubs, Contains(::testing::Field(&step::Stub::path, ".git")));
+}
+
+TEST(Shields, AReadGrantHoldsNothingThatDoesNotExist) {
+  FakeHost host = with_script("#!/bin/sh");
+  const plan::Plan plan = must_plan(host.plan(PolicyMaker("/home/me/p/run").read("/home/me").policy));
+  EXPECT_TRUE(steps_of<step::HoldPoint>(plan).empty());
+}
+
+TEST(Shields, ALiftedOneIsCalledOut) {
+  FakeHost host = with_script("#!/bin/sh");
+  host.directory("/home/me/.ssh", 1000);
+  const policy::Policy policy = PolicyMaker("/home/me/p/run").read("/home/me/.ssh").policy;
+  EXPECT_THAT(note_codes(must_plan(host.plan(policy))), Contains("shield-lifted"));
+  std::vector<std::string> codes;
+  for (const Callout& callout : callouts(policy, host.facts)) codes.push_back(callout.code);
+  EXPECT_THAT(codes, Contains("shield-lifted"));
+}
+
+TEST(Shields, TheHooksOfAWorktreeAreHeldWhereTheyReallyAre) {
+  FakeHost host = with_script("#!/bin/sh");
+  host.directory("/home/me/w", 1000);
+  host.directory("/home/me/w/main/.git/hooks", 1000);
+  host.file("/home/me/w/main/.git/config", "", 1000);
+  host.file("/home/me/w/main/.git/worktrees/t/commondir", "../..\n", 1000);
+  host.file("/home/me/w/t/.git", "gitdir: /home/me/w/main/.git/worktrees/t\n", 1000);
+  const plan::Plan plan =
+      must_plan(host.plan(PolicyMaker("/home/me/p/run").write("/home/me/w/t").write("/home/me/w/main").policy));
+  EXPECT_TRUE(is_held(plan, "/home/me/w/t/.git"));
+  EXPECT_TRUE(is_held(plan, "/home/me/w/main/.git/hooks"));
+  EXPECT_TRUE(is_held(plan, "/home/me/w/main/.git/worktrees/t/commondir"));
+}
+
+TEST(Shields, HooksThatTheConfigurationPutElsewhereAreHeldThere) {
+  FakeHost host = with_script("#!/bin/sh");
+  host.directory("/home/me/p", 1000);
+  host.directory("/home/me/p/.githooks", 1000);
+  host.file("/home/me/p/.git/config", "[core]\n\thooksPath = .githooks\n[include]\n\tpath = ../more\n", 1000);
+  host.file("/home/me/p/more", "", 1000);
+  const plan::Plan plan = must_plan(host.plan(PolicyMaker("/home/me/p/run").write("/home/me/p").policy));
+  EXPECT_TRUE(is_held(plan, "/home/me/p/.githooks"));
+  EXPECT_TRUE(is_held(plan, "/home/me/p/more"));
+}
+
+}  // namespace
+}  // namespace cordon::planner

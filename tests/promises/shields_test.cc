@@ -1,0 +1,163 @@
+// Promise: credentials stay hidden and what runs later stays unwritten, whatever is granted above it; for every rule of
+// the corpus, on a made-up home with a planted sentinel in each.
+
+#include <filesystem>
+#include <set>
+
+#include "policy/shield/corpus.h"
+#include "support/promise.h"
+
+namespace cordon::test {
+namespace {
+namespace fs = std::filesystem;
+namespace shield = policy::shield;
+using testing::HasSubstr;
+using testing::Not;
+using testing::StartsWith;
+
+constexpr std::string_view kSentinel = "SENTINEL";
+
+class Shields : public Promise {
+ protected:
+  struct Planted {
+    const shield::HomeRule* rule;
+    std::string store;     ///< the rule's own path
+    std::string sentinel;  ///< a file: the store itself, or one in it
+  };
+
+  /// A sentinel for each rule; a rule whose place another one's file takes has none.
+  [[nodiscard]] std::vector<Planted> plant() const {
+    std::vector<Planted> out;
+    for (const shield::HomeRule& rule : shield::home_rules()) {
+      const std::string name = "home/" + std::string(rule.path);
+      const bool directory = rule.kind == shield::Kind::kDirectory;
+      if (blocked(name) || (!directory && fs::exists(scene.tree().path(name)))) continue;
+      const std::string sentinel = directory ? name + "/sentinel" : name;
+      static_cast<void>(scene.tree().write(sentinel, kSentinel));
+      out.push_back({.rule = &rule, .store = scene.tree().path(name), .sentinel = scene.tree().path(sentinel)});
+    }
+    return out;
+  }
+
+  /// Nothing of the home changed: every sentinel is where it was.
+  static void expect_unchanged(const std::vector<Planted>& planted) {
+    for (const Planted& each : planted) {
+      std::error_code ignored;
+      EXPECT_TRUE(fs::is_regular_file(fs::symlink_status(each.sentinel, ignored))) << each.sentinel;
+      EXPECT_EQ(fs::file_size(each.sentinel, ignored), kSentinel.size()) << each.sentinel;
+    }
+  }
+
+ private:
+  [[nodiscard]] bool blocked(const std::string& name) const {
+    for (fs::path at = fs::path(name).parent_path(); at != "home"; at = at.parent_path()) {
+      if (fs::is_regular_file(scene.tree().path(at.string()))) return true;
+    }
+    return false;
+  }
+};
+INSTANTIATE_TEST_SUITE_P(As, Shields, testing::ValuesIn(identities()), identity_name);
+
+bool hides(const shield::HomeRule& rule) { return rule.deny == shield::Deny::kAll; }
+
+TEST_P(Shields, NoHiddenStoreIsReadUnderAReadOfTheHomeOrAboveIt) {
+  const std::vector<Planted> planted = plant();
+  ASSERT_GT(planted.size(), 500U);
+  std::vector<std::string> acts;
+  for (const Planted& each : planted) {
+    if (hides(*each.rule)) acts.push_back("show-file=" + each.sentinel);
+  }
+  const std::string above = fs::path(scene.home()).parent_path();
+  for (const std::string& grant : {std::string("~"), above}) {
+    const Finished inside = scene.acts(acts, list("read", {grant}));
+    EXPECT_FALSE(inside.says(std::string(kSentinel))) << grant << inside;
+    EXPECT_NE(inside.code, 125) << inside;
+  }
+  const Finished outside = scene.acts_bare(acts);
+  EXPECT_EQ(lines(outside, "| " + std::string(kSentinel)).size(), acts.size()) << "the control reads every one";
+}
+
+TEST_P(Shields, NoLinkIntoAStoreLeadsAround) {
+  const std::vector<Planted> planted = plant();
+  std::vector<std::string> acts;
+  for (std::size_t i = 0; i < planted.size(); ++i) {
+    if (!hides(*planted[i].rule)) continue;
+    const std::string link = "work/in/" + std::to_string(i);
+    scene.tree().make_directory("work/in");
+    scene.tree().link(link, planted[i].sentinel);
+    acts.push_back("show-file=" + scene.tree().path(link));
+  }
+  const Finished inside = scene.acts(acts, list("read", {"./in", "~"}));
+  EXPECT_FALSE(inside.says(std::string(kSentinel))) << inside;
+  const Finished outside = scene.acts_bare(acts);
+  EXPECT_TRUE(outside.says(std::string(kSentinel)));
+}
+
+TEST_P(Shields, NothingShieldedIsChangedBelowWriteGrants) {
+  const std::vector<Planted> planted = plant();
+  // Directories of the home that hold shields and are none themselves.
+  std::set<std::string> tops;
+  std::set<std::string> stores;
+  for (const Planted& each : planted) stores.insert(each.store);
+  for (const Planted& each : planted) {
+    const std::string below = each.store.substr(scene.home().size() + 1);
+    const std::string top = scene.home() + "/" + below.substr(0, below.find('/'));
+    if (below.contains('/') && !stores.contains(top)) tops.insert(top);
+  }
+  std::vector<std::string> acts;
+  for (const Planted& each : planted) {
+    const std::string below = each.store.substr(scene.home().size() + 1);
+    if (!tops.contains(scene.home() + "/" + below.substr(0, below.find('/')))) continue;
+    acts.push_back("append=" + each.sentinel);
+    acts.push_back("rename=" + each.store + ":" + each.store + ".moved");
+    acts.push_back("unlink=" + each.sentinel);
+    acts.push_back("rmdir=" + each.store);
+    for (fs::path at = fs::path(each.store).parent_path(); !tops.contains(at.string()); at = at.parent_path()) {
+      acts.push_back("rename=" + at.string() + ":" + at.string() + ".moved");
+      acts.push_back("exchange=" + at.string() + ":" + scene.home());
+    }
+  }
+  const Finished inside = scene.acts(acts, list("write", {tops.begin(), tops.end()}));
+  EXPECT_NE(inside.code, 125) << inside;
+  for (const std::string& act : acts) EXPECT_THAT(verdict(inside, act), StartsWith("DENIED")) << act;
+  expect_unchanged(planted);
+}
+
+TEST_P(Shields, AStoreIsShownByItsOwnNameAndInsideItByNone) {
+  const std::string key = scene.tree().write("home/.ssh/id", kSentinel);
+  EXPECT_TRUE(scene.acts({"show-file=" + key}, list("read", {"~/.ssh"})).says(std::string(kSentinel)));
+  const Finished inside = scene.sandboxed(act_manifest({"show-file=" + key}, list("read", {"~/.ssh/id"})));
+  EXPECT_EQ(inside.code, 125) << inside;
+  EXPECT_FALSE(inside.says(std::string(kSentinel))) << inside;
+}
+
+TEST_P(Shields, HooksAndConfigurationOfACheckoutAreNotChanged) {
+  const std::string hook = scene.tree().write("work/p/.git/hooks/post-commit", "safe");
+  const std::string config = scene.tree().write("work/p/.git/config", "safe");
+  const std::string object = scene.tree().write("work/p/.git/objects/o", "o");
+  const std::string git = scene.in_work("p/.git");
+  const std::string grant = list("write", {"./p"});
+  const std::vector<std::string> acts{"append=" + hook,
+                                      "unlink=" + hook,
+                                      "create=" + git + "/hooks/pre-push",
+                                      "append=" + config,
+                                      "unlink=" + config,
+                                      "rename=" + git + ":" + git + "-old",
+                                      "rename=" + git + "/hooks:" + git + "/hooks-old",
+                                      "rename=" + git + "/objects/o:" + config,
+                                      "create=" + git + "/config.worktree",
+                                      "mkdir=" + scene.in_work("p/.vscode")};
+  const Finished inside = scene.acts(acts, grant);
+  for (const std::string& act : acts) EXPECT_THAT(verdict(inside, act), StartsWith("DENIED")) << act << inside;
+  allowed_inside({"append=" + object, "create=" + git + "/index.lock", "create=" + scene.in_work("p/new")}, grant);
+  EXPECT_EQ(scene.tree().read("work/p/.git/hooks/post-commit"), "safe");
+  EXPECT_EQ(scene.tree().read("work/p/.git/config"), "safe");
+  EXPECT_FALSE(scene.tree().exists("work/p/.vscode")) << "nothing is left";
+  EXPECT_FALSE(scene.tree().exists("work/p/.git/config.worktree")) << "nothing is left";
+  const Finished outside =
+      scene.acts_bare({"append=" + hook, "append=" + config, "mkdir=" + scene.in_work("p/.vscode")});
+  EXPECT_FALSE(outside.says("DENIED")) << outside;
+}
+
+}  // namespace
+}  // namespace cordon::test
