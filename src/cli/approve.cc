@@ -4,6 +4,8 @@
 
 #include "base/text.h"
 #include "cli/commands.h"
+#include "cli/landings.h"
+#include "cli/own_places.h"
 #include "cli/pin.h"
 #include "cli/question.h"
 #include "cli/state.h"
@@ -23,7 +25,8 @@ report::ChangeLine::Effect effect_of(policy::manifest::Change::Effect effect) {
                                       : report::ChangeLine::Effect::kDiffers;
 }
 
-report::ApproveView approve_view(const Opened& opened, const approval::ApproveReview& review) {
+report::ApproveView approve_view(const Opened& opened, const approval::ApproveReview& review,
+                                 const LandingCheck& landings) {
   report::ApproveView view;
   view.file = opened.file.written_path;
   view.has_previous = review.has_previous;
@@ -33,6 +36,8 @@ report::ApproveView approve_view(const Opened& opened, const approval::ApproveRe
     view.changes.push_back({effect_of(change.effect), change.sentence});
   for (const approval::PinChange& change : review.pin_changes)
     view.changes.push_back({report::ChangeLine::Effect::kDiffers, approval::to_sentence(change)});
+  for (const std::string& change : landings.changes)
+    view.changes.push_back({report::ChangeLine::Effect::kDiffers, change});
   view.journal_note = review.journal_note;
   for (const approval::Finding& finding : review.findings)
     view.findings.push_back(approval::to_diagnostic(finding, opened.file.written_path));
@@ -80,14 +85,14 @@ base::Result<approval::Reviewed, Stop> consent(const Context& context, const Arg
 }
 
 int stamp(Context& context, Opened& opened, const plan::HostFacts& facts, const approval::ApproveReview& review,
-          approval::Reviewed reviewed) {
+          const LandingCheck& landings, approval::Reviewed reviewed) {
   const Invocation& invocation = context.invocation;
   approval::StampInput input{.as_written = opened.as_written,
                              .review = review,
                              .pins = opened.pins,
                              .generated_at = now_rfc3339(),
                              .reviewed = reviewed,
-                             .journal = journal_places(invocation.caller, facts.home),
+                             .journal = journal_places(invocation.caller, own_home(facts)),
                              .caller = approval_caller(invocation)};
   auto stamped = approval::stamp(opened.file, input);
   if (!stamped)
@@ -95,6 +100,9 @@ int stamp(Context& context, Opened& opened, const plan::HostFacts& facts, const 
   report::ApproveView view;
   view.file = opened.file.written_path;
   context.output.print(report::approved_text(view, stamped->clamped, invocation.out.style));
+  // As `run` compares it; without a journal of this host there is nothing to compare with.
+  const auto recorded = record_landings(invocation, facts, opened, stamped->fingerprint, landings);
+  if (!stamped->journal_failure && !recorded) stamped->journal_failure = recorded.error();
   if (stamped->journal_failure) {
     return refuse(context, nullptr, false,
                   report::refused(*stamped->journal_failure, "journal-not-written",
@@ -124,9 +132,15 @@ int approve(Context& context, const Arguments& arguments) {
   auto decided = verdict(opened->policy, *host, Probing::kProbe);
   if (!decided) return stopped(decided.error());
   const approval::ApproveReview review = cli::review(invocation, host->facts, *opened);
-  const report::ApproveView words = approve_view(*opened, review);
+  LandingCheck landings;
+  if (const auto* plan = std::get_if<plan::Plan>(&*decided))
+    landings = check_landings(invocation, host->facts, *opened, *plan);
+  const report::ApproveView words = approve_view(*opened, review, landings);
   const report::Style& style = invocation.out.style;
-  if (review.already_approved && !std::holds_alternative<plan::Refusal>(*decided)) {
+  const bool runs = std::holds_alternative<plan::Plan>(*decided);
+  if (review.already_approved && runs && landings.changes.empty()) {
+    if (!landings.recorded)
+      static_cast<void>(record_landings(invocation, host->facts, *opened, opened->fingerprint, landings));
     context.output.print(report::already_approved_text(words, style));
     return context.output.broken() ? kRefused : 0;
   }
@@ -136,7 +150,7 @@ int approve(Context& context, const Arguments& arguments) {
   if (auto allowed = may_stamp(*opened, *decided, review); !allowed) return stopped(allowed.error());
   const auto reviewed = consent(context, arguments);
   if (!reviewed) return stopped(reviewed.error());
-  return stamp(context, *opened, host->facts, review, *reviewed);
+  return stamp(context, *opened, host->facts, review, landings, *reviewed);
 }
 
 }  // namespace cordon::cli

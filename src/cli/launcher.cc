@@ -12,10 +12,7 @@ namespace cordon::cli {
 namespace {
 
 std::string own_directory() {
-  std::array<char, PATH_MAX> text{};
-  const auto length = kernel::readlinkat(kernel::kHere, "/proc/self/exe", text);
-  if (!length || *length >= text.size()) return {};
-  const std::string path(text.data(), *length);
+  const std::string path = own_program();
   return path.substr(0, path.rfind('/'));
 }
 
@@ -47,13 +44,28 @@ bool is_there(const std::string& path) { return kernel::statx(kernel::kHere, pat
 
 }  // namespace
 
-std::string installed_launcher() {
+std::string own_program() {
+  std::array<char, PATH_MAX> text{};
+  const auto length = kernel::readlinkat(kernel::kHere, "/proc/self/exe", text);
+  if (!length || *length >= text.size()) return {};
+  return {text.data(), *length};
+}
+
+std::vector<std::string> launcher_places() {
   const std::string here = own_directory();
   if (here.empty()) return {};
   const std::string prefix = here.substr(0, here.rfind('/'));
-  for (const std::string& path : {prefix + "/libexec/cordon/cordon-launch", here + "/cordon-launch"})
-    if (is_there(path)) return path;
-  return {};
+  std::vector<std::string> out;
+  for (const std::string& path : {prefix + "/libexec/cordon/cordon-launch", here + "/cordon-launch"}) {
+    out.push_back(path);
+    if (is_there(path)) break;
+  }
+  return out;
+}
+
+std::string installed_launcher() {
+  const std::vector<std::string> places = launcher_places();
+  return !places.empty() && is_there(places.back()) ? places.back() : std::string();
 }
 
 report::LauncherState launcher_state() {

@@ -13,6 +13,8 @@ namespace cordon::cli {
 Answer ask(std::string_view question) {
   auto terminal = kernel::open_controlling_terminal();
   if (!terminal) return Answer::kNobody;
+  // Typed before the question was read, it is no answer to it: what a program sent along, or a hand too quick.
+  if (!kernel::forget_typed(*terminal)) return Answer::kNobody;
   if (!kernel::write_all(*terminal, std::as_bytes(std::span(question)))) return Answer::kNobody;
   std::array<char, 64> buffer{};
   const auto length = kernel::read(*terminal, std::as_writable_bytes(std::span(buffer)));

@@ -1,42 +1,91 @@
 #include "cli/report_file.h"
 
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <climits>
+#include <expected>
 #include <utility>
 
+#include "base/text.h"
 #include "kernel/file.h"
 #include "policy/approval/new_file.h"
 
 namespace cordon::cli {
 namespace {
 
-base::Error not_a_file(const std::string& path, const char* why) {
-  return {.operation = "--report", .subject = path, .detail = why};
+using policy::approval::NewFile;
+
+constexpr std::string_view kPrefix = ".cordon-report-";
+
+std::unexpected<base::Error> cannot(const std::string& path, std::string why) {
+  return base::fail(base::Error{.operation = "--report", .subject = path, .detail = std::move(why)});
 }
 
-/// A link is replaced, never followed; a device, FIFO or directory is not what a report replaces.
-bool can_be_replaced(const kernel::Sys<struct ::statx>& there) {
-  if (!there) return there.error().code == ENOENT;
-  return S_ISREG(there->stx_mode) || S_ISLNK(there->stx_mode);
+/// Where the directory really lies, for whoever is asked to name that.
+std::string real_place(const std::string& directory) {
+  const auto followed = kernel::openat(kernel::kHere, directory.c_str(), O_PATH | O_DIRECTORY);
+  if (!followed) return {};
+  std::array<char, PATH_MAX> text{};
+  const std::string link = fmt::format("/proc/self/fd/{}", followed->get());
+  const auto length = kernel::readlinkat(kernel::kHere, link.c_str(), text);
+  return length ? std::string(text.data(), *length) : std::string();
+}
+
+bool is_same(const struct ::statx& a, const struct ::statx& b) {
+  return a.stx_ino == b.stx_ino && a.stx_dev_major == b.stx_dev_major && a.stx_dev_minor == b.stx_dev_minor;
 }
 
 }  // namespace
 
-base::Result<ReportFile> ReportFile::at(const std::string& path) {
+base::Result<ReportFile> ReportFile::at(const std::string& path, std::uint32_t caller) {
+  if (path == "-" || path.starts_with("/dev/") || path.starts_with("/proc/"))
+    return cannot(path, "it is no regular file; --json writes to standard output");
   const std::size_t slash = path.rfind('/');
   const std::string directory = slash == std::string::npos ? "." : path.substr(0, slash + 1);
   std::string name = path.substr(slash == std::string::npos ? 0 : slash + 1);
-  if (name.empty() || name == "." || name == "..") return base::fail(not_a_file(path, "it names a directory"));
-  auto held = kernel::openat(kernel::kHere, directory.c_str(), O_PATH | O_DIRECTORY);
+  if (name.empty() || name == "." || name == "..") return cannot(path, "it names a directory");
+  auto held = kernel::openat2(kernel::kHere, directory.c_str(),
+                              {.flags = O_PATH | O_DIRECTORY, .mode = 0, .resolve = kernel::kResolveNoSymlinks});
+  if (!held && held.error().code == ELOOP) {
+    const std::string real = real_place(directory);
+    return cannot(path, real.empty() ? "a link is on the way to it"
+                                     : fmt::format("a link is on the way to it; give its real path: {}/{}",
+                                                   base::shown(real), base::shown(name)));
+  }
   if (!held) return base::fail(kernel::error_at(held.error(), path));
-  if (!can_be_replaced(kernel::statx(*held, name.c_str(), AT_SYMLINK_NOFOLLOW)))
-    return base::fail(not_a_file(path, "it is no regular file"));
-  return ReportFile(std::move(*held), std::move(name), path);
+  ReportFile file(std::move(*held), std::move(name), path, caller);
+  CORDON_OK(file.may_replace());
+  // Whoever learns after the run that nothing can be written there has lost what the run cost.
+  if (auto proof = NewFile::create(file.directory_, kPrefix); !proof)
+    return base::fail(kernel::error_at(proof.error(), path));
+  return file;
+}
+
+base::Result<void> ReportFile::may_replace() const {
+  const auto there = kernel::statx(directory_, name_.c_str(), AT_SYMLINK_NOFOLLOW);
+  if (!there && there.error().code == ENOENT) return {};
+  if (!there) return base::fail(kernel::error_at(there.error(), path_));
+  if (S_ISLNK(there->stx_mode)) return cannot(path_, "it is a link, which is neither followed nor replaced");
+  if (!S_ISREG(there->stx_mode)) return cannot(path_, "it is no regular file");
+  if (there->stx_uid != caller_) return cannot(path_, fmt::format("it belongs to user {}", there->stx_uid));
+  for (const std::string& spared : spared_) {
+    const auto other = kernel::statx(kernel::kHere, spared.c_str(), 0);
+    if (other && is_same(*there, *other)) return cannot(path_, "the run needs that file itself: name another");
+  }
+  return {};
+}
+
+base::Result<void> ReportFile::spare(std::vector<std::string> files) {
+  spared_ = std::move(files);
+  return may_replace();
 }
 
 base::Result<void> ReportFile::write(std::string_view document) const {
   const auto say = [this](kernel::Errno why) { return base::fail(kernel::error_at(why, path_)); };
-  if (!can_be_replaced(kernel::statx(directory_, name_.c_str(), AT_SYMLINK_NOFOLLOW)))
-    return base::fail(not_a_file(path_, "it is no regular file"));
-  auto file = policy::approval::NewFile::create(directory_, ".cordon-report-");
+  CORDON_OK(may_replace());
+  auto file = NewFile::create(directory_, kPrefix);
   if (!file) return say(file.error());
   if (auto written = file->write(document); !written) return say(written.error());
   const mode_t mask = ::umask(077);

@@ -1,10 +1,15 @@
-// ReportFile: where `run --report FILE` writes. Its directory is found before the target runs and held by descriptor;
-// the document then takes the place of whatever has the name. So a target that may write there can neither lead the
-// report elsewhere through a link of that name nor have the name looked up through a directory that it exchanged.
+// ReportFile: where `run --report FILE` writes. Everything about the place is settled before the target runs: its
+// directory is found without following a link (an earlier run's target could have left one), held by descriptor and
+// proven writable; the name must be free or a regular file of the caller's own that is no part of the run. The document
+// then takes that name in one step, and is never written through whatever has it: a device, a pipe and a terminal are
+// not replaced, and what a target put there meanwhile is judged again.
 #pragma once
 
+#include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/fd.h"
 #include "base/result.h"
@@ -13,19 +18,25 @@ namespace cordon::cli {
 
 class ReportFile {
  public:
-  /// Fails where the directory is not there, or where the name is something that no file can replace.
-  static base::Result<ReportFile> at(const std::string& path);
+  static base::Result<ReportFile> at(const std::string& path, std::uint32_t caller);
+
+  /// Fails where the name leads to one of these files: the manifest, the program, Cordon itself. From then on they are
+  /// never replaced.
+  base::Result<void> spare(std::vector<std::string> files);
 
   /// Whole or not at all, 0644 less the caller's umask.
   base::Result<void> write(std::string_view document) const;
 
  private:
-  ReportFile(base::Fd directory, std::string name, std::string path)
-      : directory_(std::move(directory)), name_(std::move(name)), path_(std::move(path)) {}
+  ReportFile(base::Fd directory, std::string name, std::string path, std::uint32_t caller)
+      : directory_(std::move(directory)), name_(std::move(name)), path_(std::move(path)), caller_(caller) {}
+  [[nodiscard]] base::Result<void> may_replace() const;
 
   base::Fd directory_;
   std::string name_;
   std::string path_;  ///< as it was given
+  std::uint32_t caller_;
+  std::vector<std::string> spared_;
 };
 
 }  // namespace cordon::cli

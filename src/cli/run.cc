@@ -9,9 +9,11 @@
 
 #include "base/text.h"
 #include "cli/commands.h"
+#include "cli/landings.h"
 #include "cli/launcher.h"
 #include "cli/leavings.h"
 #include "cli/left_behind.h"
+#include "cli/own_places.h"
 #include "cli/replan.h"
 #include "cli/report_file.h"
 #include "cli/state.h"
@@ -40,8 +42,10 @@ class Job {
  private:
   base::Result<void, Stop> check_flags() const;
   base::Result<void, Stop> find_report_file();
+  base::Result<void, Stop> spare_our_own();
   base::Result<plan::Plan, Stop> prepare();
   base::Result<plan::Plan, Stop> planned();
+  base::Result<void, Stop> hold_to_landings(const plan::Plan& plan);
   base::Result<plan::Outcome, Stop> start_and_wait(const plan::Plan& plan);
   base::Result<plan::Outcome> stream(supervise::Run& run);
   void note_refused_overlay(const std::string& source, const base::Error& error);
@@ -117,10 +121,23 @@ base::Result<plan::Plan, Stop> Job::planned() {
 
 base::Result<void, Stop> Job::find_report_file() {
   if (!arguments_.has("--report")) return {};
-  auto file = ReportFile::at(arguments_.value("--report"));
+  auto file = ReportFile::at(arguments_.value("--report"), context_.invocation.caller.uid);
   if (!file) return base::fail(stop(report::refused(file.error(), "report-not-written", "")));
   report_file_ = std::move(*file);
   return {};
+}
+
+/// The report takes the place of no file that makes this run what it is.
+base::Result<void, Stop> Job::spare_our_own() {
+  if (!report_file_) return {};
+  std::vector<std::string> files = {opened_->file.real_path, opened_->policy.entrypoint.path, "/proc/self/exe",
+                                    installed_launcher()};
+  if (!opened_->policy.interpreter_path.empty()) files.push_back(opened_->policy.interpreter_path);
+  for (const policy::PathGrant& pin : opened_->policy.pin) files.push_back(pin.path);
+  auto spared = report_file_->spare(std::move(files));
+  if (spared) return {};
+  report_file_.reset();
+  return base::fail(stop(report::refused(spared.error(), "report-not-written", "")));
 }
 
 base::Result<plan::Plan, Stop> Job::prepare() {
@@ -135,8 +152,30 @@ base::Result<plan::Plan, Stop> Job::prepare() {
     return base::fail(std::move(opened).error());
   }
   opened_ = std::move(*opened);
-  if (!arguments_.has("--allow-unapproved")) CORDON_OK(require_stamp(invocation, host_->facts, *opened_));
-  return planned();
+  CORDON_OK(spare_our_own());
+  const bool stamped = !arguments_.has("--allow-unapproved");
+  if (stamped) CORDON_OK(require_stamp(invocation, host_->facts, *opened_));
+  CORDON_TRY(plan::Plan plan, planned());
+  if (stamped) CORDON_OK(hold_to_landings(plan));
+  return plan;
+}
+
+/// The approval is of what was seen here, not of whatever a link or a `#!` line says today.
+base::Result<void, Stop> Job::hold_to_landings(const plan::Plan& plan) {
+  const LandingCheck check = check_landings(context_.invocation, host_->facts, *opened_, plan);
+  CORDON_OK(require_landings(*opened_, check));
+  if (check.recorded || arguments_.has("--dry-run")) return {};
+  const bool written =
+      check.unusable.empty() &&
+      record_landings(context_.invocation, host_->facts, *opened_, opened_->fingerprint, check).has_value();
+  if (check.now.empty()) return {};
+  const std::string text =
+      written ? "the approval did not record what links and '#!' lines lead to here: it is recorded now, and held from "
+                "here on"
+              : "what links and '#!' lines lead to could not be recorded, so a change of it will not be noticed";
+  location_notes_.push_back({written ? "leads-recorded" : "leads-not-recorded", text, {}});
+  if (!json_) context_.output.say(fmt::format("cordon: note: {}\n", text));
+  return {};
 }
 
 /// A reader of ours that does not read holds up the target's output, and nothing else.
@@ -241,7 +280,7 @@ void Job::record(const std::string& document) {
 }
 
 void Job::find_records(Missing missing) {
-  const std::string directory = state_directory(context_.invocation.caller, host_->facts.home);
+  const std::string directory = state_directory(context_.invocation.caller, own_home(host_->facts));
   if (auto opened = open_records(directory, approval_caller(context_.invocation), missing))
     records_ = std::move(*opened);
 }

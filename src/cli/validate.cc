@@ -5,6 +5,7 @@
 
 #include "base/text.h"
 #include "cli/commands.h"
+#include "cli/landings.h"
 #include "cli/verdict.h"
 #include "cli/view.h"
 #include "report/json.h"
@@ -28,6 +29,18 @@ void add_findings(const Invocation& invocation, const Opened& opened, report::Ma
     if (!finding.remedy.empty()) note.text += "; mend: " + finding.remedy;
     view.notes.push_back(std::move(note));
   }
+}
+
+/// A run would refuse: the text is what was approved, and leads elsewhere.
+void add_landings(const Invocation& invocation, const Host& host, const Opened& opened, const planner::Verdict& verdict,
+                  report::ManifestView& view) {
+  const auto* plan = std::get_if<plan::Plan>(&verdict);
+  if (plan == nullptr || view.approval != report::ApprovalState::kCurrent) return;
+  const LandingCheck check = check_landings(invocation, host.facts, opened, *plan);
+  if (check.changes.empty()) return;
+  view.approval = report::ApprovalState::kStale;
+  for (const std::string& change : check.changes)
+    view.notes.push_back({"approval-stale", "since it was approved, " + change, {}});
 }
 
 }  // namespace
@@ -54,6 +67,7 @@ int validate(Context& context, const Arguments& arguments) {
   report::ManifestView view =
       view_of(*opened, *host, *decided, ask_relocatable ? AskRelocatable::kYes : AskRelocatable::kNo);
   add_findings(invocation, *opened, view);
+  add_landings(invocation, *host, *opened, *decided, view);
   for (const base::Diagnostic& note : opened->notes) view.notes.push_back({note.code, note.message, note.at});
   if (json)
     context.output.print(report::manifest_document(policy::manifest::to_json(opened->as_written), view));

@@ -7,6 +7,7 @@
 #include "base/abs_path.h"
 #include "base/text.h"
 #include "cli/leavings.h"
+#include "cli/own_places.h"
 #include "cordon_build_id.h"
 
 namespace cordon::cli {
@@ -101,9 +102,10 @@ base::Result<Host, Stop> open_host(const Invocation& invocation) {
   Host out{host::Session(invocation.caller, host::cache_location(invocation.caller, CORDON_BUILD_ID)), {}};
   if (auto answered = out.session.answer({}, out.facts); !answered)
     return base::fail(stop(report::refused(answered.error(), "host-unanswered", "")));
-  const std::string state = state_directory(invocation.caller, out.facts.home);
+  const std::string state = state_directory(invocation.caller, own_home(out.facts));
   out.session.take_as_absent(clean_holds(state));
   out.facts.work_place = work_place(state, approval_caller(invocation));
+  out.facts.own_places = own_places(invocation, out.facts);
   return out;
 }
 
@@ -172,8 +174,8 @@ approval::ApproveReview review(const Invocation& invocation, const plan::HostFac
       .as_written = opened.as_written,
       .fingerprint = opened.fingerprint,
       .pins = opened.pins,
-      .journal =
-          approval::read_journal(journal_places(invocation.caller, facts.home), opened.file.real_path, stamp, caller),
+      .journal = approval::read_journal(journal_places(invocation.caller, own_home(facts)), opened.file.real_path,
+                                        stamp, caller),
       .findings = findings(invocation, opened),
   };
   return approval::review(input);

@@ -1,6 +1,10 @@
 #include "cli/view.h"
 
 #include <algorithm>
+#include <cstdint>
+#include <iterator>
+#include <map>
+#include <utility>
 
 #include "base/text.h"
 
@@ -17,22 +21,44 @@ void look_up(const plan::HostFacts& facts, const PathGrant& grant, report::Grant
   view.missing = found->second.state == plan::PathState::kAbsent;
 }
 
-bool is_about(const plan::RefusedItem& item, const PathGrant& grant) {
-  return item.is_grant && item.at.line != 0 && item.at == grant.at.span;
-}
+/// What was refused, by the place of the grant that it is about: a hostile manifest may hold thousands of either.
+class RefusedGrants {
+ public:
+  /// What belongs to no grant stays in `problems`.
+  explicit RefusedGrants(std::vector<plan::RefusedItem>& problems) {
+    std::vector<plan::RefusedItem> others;
+    for (plan::RefusedItem& item : problems) {
+      if (item.is_grant && item.at.line != 0)
+        by_place_[{item.at.line, item.at.column}].push_back(std::move(item));
+      else
+        others.push_back(std::move(item));
+    }
+    problems = std::move(others);
+  }
 
-/// Hands each refused item to its grant; what belongs to none stays in `problems`.
+  std::vector<plan::RefusedItem> take(const PathGrant& grant) {
+    const auto found = by_place_.find({grant.at.span.line, grant.at.span.column});
+    return found == by_place_.end() ? std::vector<plan::RefusedItem>() : std::exchange(found->second, {});
+  }
+
+  /// Of a grant that the view does not list.
+  void put_back(std::vector<plan::RefusedItem>& problems) {
+    for (auto& [place, items] : by_place_) std::ranges::move(items, std::back_inserter(problems));
+  }
+
+ private:
+  std::map<std::pair<std::uint32_t, std::uint32_t>, std::vector<plan::RefusedItem>> by_place_;
+};
+
 void add_grants(const std::vector<PathGrant>& grants, std::string_view key, const plan::HostFacts& facts,
-                report::ManifestView& view) {
+                RefusedGrants& refused, report::ManifestView& view) {
   for (const PathGrant& grant : grants) {
     report::GrantView one;
     one.key = key;
     one.written = grant.written;
     one.at = grant.at.span;
     look_up(facts, grant, one);
-    const auto mine = [&](const plan::RefusedItem& item) { return is_about(item, grant); };
-    std::ranges::copy_if(view.problems, std::back_inserter(one.refused), mine);
-    std::erase_if(view.problems, mine);
+    one.refused = refused.take(grant);
     view.grants.push_back(std::move(one));
   }
 }
@@ -136,9 +162,11 @@ report::ManifestView view_of(const Opened& opened, const Host& host, const plann
     view.notes = plan.notes;
     view.layers = report::planned_layers(plan);
   }
-  add_grants(policy.read, "read", host.facts, view);
-  add_grants(policy.write, "write", host.facts, view);
-  add_grants(policy.deny, "deny", host.facts, view);
+  RefusedGrants refused(view.problems);
+  add_grants(policy.read, "read", host.facts, refused, view);
+  add_grants(policy.write, "write", host.facts, refused, view);
+  add_grants(policy.deny, "deny", host.facts, refused, view);
+  refused.put_back(view.problems);
   for (const policy::NetworkRule& rule : policy.network) view.network.emplace_back(rule.host, rule.port);
   if (policy.provenance) view.network_blocked = policy.provenance->blocked_hosts;
   view.exec = exec_name(policy.exec.mode);

@@ -21,9 +21,8 @@ using plan::Availability;
 using plan::Feature;
 
 constexpr std::size_t kMostBytes = 64U << 10U;
-constexpr std::int64_t kFormat = 1;
+constexpr std::int64_t kFormat = 2;
 constexpr int kHighestErrno = 4095;
-constexpr int kHighestAbi = 1'000'000;
 
 std::string_view availability_name(Availability state) {
   switch (state) {
@@ -68,9 +67,10 @@ std::optional<plan::FeatureFact> decode_feature(const json& object) {
 }
 
 bool has_key(const json& root, const CacheKey& key) {
-  return root.is_object() && root.size() == 9 && number_member(root, "format", kFormat) == kFormat &&
+  return root.is_object() && root.size() == 8 && number_member(root, "format", kFormat) == kFormat &&
          text_member(root, "boot") == key.boot_id && text_member(root, "kernel") == key.kernel &&
          text_member(root, "lsm") == key.lsm && text_member(root, "build") == key.build &&
+         text_member(root, "confinement") == key.confinement &&
          number_member(root, "uid", 0xffffffff) == std::int64_t{key.uid};
 }
 
@@ -82,20 +82,37 @@ kernel::Sys<Fd> open_directory(const std::string& directory, std::uint32_t uid) 
   return fd;
 }
 
-/// Only below a directory of the caller's own: as root with a user's HOME nothing is left in that user's cache.
+/// A directory that the caller or root holds. As root with a user's HOME nothing is made in that user's home, and
+/// nothing where a link of that user's leads.
+bool is_foreign(FdView directory, std::uint32_t uid) {
+  const auto stat = kernel::statx(directory);
+  return !stat || (stat->stx_uid != uid && stat->stx_uid != 0);
+}
+
+/// Makes `name` in `above`, which must be the caller's own. Judged by descriptor, before anything is made.
+kernel::Sys<Fd> pass_or_make(FdView above, const std::string& name, std::uint32_t uid) {
+  constexpr int kFlags = O_PATH | O_DIRECTORY;
+  auto there = kernel::openat(above, name.c_str(), kFlags);
+  if (there || there.error().code != ENOENT) return there;
+  const auto stat = kernel::statx(above);
+  if (!stat || stat->stx_uid != uid) return base::fail(kernel::Errno{EPERM, "mkdirat"});
+  const auto made = kernel::mkdirat(above, name.c_str(), 0700);
+  if (!made && made.error().code != EEXIST) return base::fail(made.error());
+  return kernel::openat(above, name.c_str(), kFlags | O_NOFOLLOW);
+}
+
+/// ~/.cache itself is made where it is missing, as the XDG base directory specification asks; not its parent.
 bool make_directory(const std::string& directory, std::uint32_t uid) {
   const auto path = base::AbsPath::parse(directory);
   if (!path) return false;
-  const std::string parent = path->parent().str();
-  // ~/.cache itself is made where it is missing, as the XDG base directory specification asks; not its parent.
-  const auto made = kernel::mkdirat(kernel::kHere, parent.c_str(), 0700);
-  if (!made && made.error().code != EEXIST) return false;
-  const auto fd = kernel::openat(kernel::kHere, parent.c_str(), O_PATH | O_DIRECTORY);
-  if (!fd) return false;
-  const auto stat = kernel::statx(*fd);
+  const base::AbsPath parent = path->parent();
+  const auto top = kernel::openat(kernel::kHere, parent.parent().str().c_str(), O_PATH | O_DIRECTORY);
+  if (!top || is_foreign(*top, uid)) return false;
+  const auto cache = pass_or_make(*top, std::string(parent.name()), uid);
+  if (!cache) return false;
+  const auto stat = kernel::statx(*cache);
   if (!stat || stat->stx_uid != uid) return false;
-  const auto ours = kernel::mkdirat(*fd, std::string(path->name()).c_str(), 0700);
-  return ours || ours.error().code == EEXIST;
+  return pass_or_make(*cache, std::string(path->name()), uid).has_value();
 }
 
 /// `size` is what it had a moment ago: one byte of room more tells whether it grew.
@@ -135,8 +152,7 @@ std::string encode_facts(const CacheKey& key, const CachedFacts& facts) {
                      {"lsm", key.lsm},
                      {"build", key.build},
                      {"uid", key.uid},
-                     {"landlock_abi", static_cast<unsigned>(facts.landlock_abi)},
-                     {"landlock_errata", static_cast<unsigned>(facts.landlock_errata)},
+                     {"confinement", key.confinement},
                      {"features", std::move(features)}};
   return root.dump(1, ' ', true, json::error_handler_t::replace) + "\n";
 }
@@ -144,12 +160,9 @@ std::string encode_facts(const CacheKey& key, const CachedFacts& facts) {
 std::optional<CachedFacts> decode_facts(std::string_view text, const CacheKey& key) {
   const json root = json::parse(text, nullptr, false);
   if (root.is_discarded() || !has_key(root, key)) return std::nullopt;
-  const auto abi = number_member(root, "landlock_abi", kHighestAbi);
-  const auto errata = number_member(root, "landlock_errata", kHighestAbi);
   const auto features = root.find("features");
-  if (!abi || !errata || features == root.end() || !features->is_object()) return std::nullopt;
-  CachedFacts facts{
-      .features = {}, .landlock_abi = static_cast<int>(*abi), .landlock_errata = static_cast<int>(*errata)};
+  if (features == root.end() || !features->is_object()) return std::nullopt;
+  CachedFacts facts;
   std::size_t known = 0;
   for (std::size_t i = 0; i < facts.features.size(); ++i) {
     const auto it = features->find(std::string(plan::feature_name(static_cast<Feature>(i))));
@@ -185,11 +198,6 @@ void FactCache::remember(const CachedFacts& facts) const {
   for (std::size_t i = 0; i < facts.features.size(); ++i) {
     if (facts.features[i].state != Availability::kUnknown) after.features[i] = facts.features[i];
   }
-  const bool asked = facts.features[static_cast<std::size_t>(Feature::kLandlock)].state != Availability::kUnknown;
-  if (asked || facts.landlock_abi != 0) {
-    after.landlock_abi = facts.landlock_abi;
-    after.landlock_errata = facts.landlock_errata;
-  }
   if (after != before) store(after);
 }
 
@@ -199,7 +207,6 @@ void FactCache::drop(Feature feature) const {
   plan::FeatureFact& fact = facts->features[static_cast<std::size_t>(feature)];
   if (fact.state == Availability::kUnknown) return;
   fact = {};
-  if (feature == Feature::kLandlock) facts->landlock_abi = facts->landlock_errata = 0;
   store(*facts);
 }
 

@@ -1,8 +1,12 @@
 // FactCache: what probes said, kept for this boot. One small JSON file for each user.
 //
-// Keyed by boot id, kernel release, LSM list, our build id and uid; a file of another key, another owner or mode, one
-// reached through a link, too large or not exactly ours counts as not there. Only features are kept, never paths. A
-// cached fact can only be wrong towards refusal or planning anew, so nothing here is a secret or a trust decision.
+// Keyed by boot id, kernel release, LSM list, our build id, uid and what confines the caller; a file of another key,
+// another owner or mode, one reached through a link, too large or not exactly ours counts as not there. Only features
+// are kept, never paths.
+//
+// A "yes" is believed: where it is wrong, a step fails and the run is planned anew. A "no" is a hint and never more:
+// it would make a sandbox weaker or refuse it, and a target that may write the caller's cache could say it. Whoever
+// loads one tries that feature again (Session).
 //
 // Nothing here reports failure: a host without a writable home runs without a cache.
 #pragma once
@@ -19,14 +23,13 @@ namespace cordon::host {
 
 struct CacheKey {
   std::string boot_id, kernel, lsm, build;
+  std::string confinement;  ///< filters, privileges and user namespace that the caller stands in
   std::uint32_t uid = 0;
   friend bool operator==(const CacheKey&, const CacheKey&) = default;
 };
 
 struct CachedFacts {
   std::array<plan::FeatureFact, static_cast<std::size_t>(plan::Feature::kCount)> features;
-  int landlock_abi = 0;
-  int landlock_errata = 0;
   friend bool operator==(const CachedFacts&, const CachedFacts&) = default;
 };
 

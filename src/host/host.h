@@ -83,9 +83,10 @@ class Session {
   void take_as_absent(std::vector<plan::HeldPoint> points);
 
   /// Adds the answers to `facts`; what is answered already is not asked again. The first call also fills the kernel's
-  /// name, the caller's ids, home, search path and account, and the features that the cache holds; features that it
-  /// does not hold stay kUnknown (but for the Landlock ABI, which costs one call), and no probe is run. Fails only
-  /// where an answer would have to be incomplete: a directory that cannot be listed or is too large.
+  /// name, the caller's ids, home, search path and account, what is mounted, the Landlock ABI, and the features that
+  /// the cache holds: what it says is there is believed, what it says is missing is tried again, now. Features that it
+  /// does not hold stay kUnknown. Fails only where an answer would have to be incomplete: a directory that cannot be
+  /// listed or is too large.
   [[nodiscard]] base::Result<void> answer(const plan::Questions& questions, plan::HostFacts& facts);
 
   /// Tries these features now, in throw-away children, writes them into `facts` and into the cache. For doctor,

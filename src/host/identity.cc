@@ -1,9 +1,11 @@
 #include "host/identity.h"
 
+#include <array>
 #include <limits>
 
 #include "base/text.h"
 #include "host/small_file.h"
+#include "kernel/file.h"
 #include "kernel/system.h"
 
 namespace cordon::host {
@@ -66,11 +68,32 @@ void fill_caller(const Caller& caller, const AccountBook& accounts, plan::HostFa
   facts.working_directory = caller.working_directory;
 }
 
+namespace {
+
+/// What another run of the same caller may not stand in: a filter or a missing privilege makes other answers.
+std::string confinement() {
+  std::string out = "user namespace ";
+  std::array<char, 64> link{};
+  const auto length = kernel::readlinkat(kernel::kHere, "/proc/self/ns/user", link);
+  out.append(link.data(), length ? *length : 0);
+  const std::string status = read_small_file("/proc/self/status", 1U << 16U).value_or("");
+  for (const std::string_view line : base::split(status, '\n')) {
+    for (std::string_view name : {"NoNewPrivs:", "Seccomp:", "Seccomp_filters:", "CapEff:"}) {
+      if (line.starts_with(name))
+        out.append("; ").append(line.substr(0, name.size())).append(line.substr(name.size() + 1));
+    }
+  }
+  return out;
+}
+
+}  // namespace
+
 CacheKey cache_key(const plan::HostFacts& facts, const Caller& caller, const CacheLocation& location) {
   return {.boot_id = facts.boot_id,
           .kernel = facts.kernel_release,
           .lsm = read_line("/sys/kernel/security/lsm"),
           .build = location.build_id,
+          .confinement = confinement(),
           .uid = caller.uid};
 }
 

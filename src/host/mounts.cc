@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <array>
+#include <tuple>
+#include <unordered_set>
 #include <utility>
 
 #include "base/abs_path.h"
@@ -56,13 +58,17 @@ std::string_view next_field(std::string_view& line) {
   return field;
 }
 
-constexpr std::array<std::pair<std::uint64_t, std::string_view>, 24> kMagics = {{
-    {0xef53, "ext4"},         {0x58465342, "xfs"},   {0x9123683e, "btrfs"},   {0x01021994, "tmpfs"},
-    {0x794c7630, "overlay"},  {0x9fa0, "proc"},      {0x62656572, "sysfs"},   {0x6969, "nfs"},
-    {0xff534d42, "cifs"},     {0xfe534d42, "smb3"},  {0x01021997, "9p"},      {0x65735546, "fuse"},
-    {0x00c36400, "ceph"},     {0x5346414f, "afs"},   {0x0187, "autofs"},      {0xf2f52010, "f2fs"},
-    {0x73717368, "squashfs"}, {0xe0f5e1e2, "erofs"}, {0x4d44, "vfat"},        {0x2011bab0, "exfat"},
-    {0x2fc12fc1, "zfs"},      {0x1cd1, "devpts"},    {0x63677270, "cgroup2"}, {0x858458f6, "ramfs"},
+constexpr std::array<std::pair<std::uint64_t, std::string_view>, 39> kMagics = {{
+    {0xef53, "ext4"},           {0x58465342, "xfs"},       {0x9123683e, "btrfs"},     {0x01021994, "tmpfs"},
+    {0x794c7630, "overlay"},    {0x9fa0, "proc"},          {0x62656572, "sysfs"},     {0x6969, "nfs"},
+    {0xff534d42, "cifs"},       {0xfe534d42, "smb3"},      {0x01021997, "9p"},        {0x65735546, "fuse"},
+    {0x00c36400, "ceph"},       {0x5346414f, "afs"},       {0x0187, "autofs"},        {0xf2f52010, "f2fs"},
+    {0x73717368, "squashfs"},   {0xe0f5e1e2, "erofs"},     {0x4d44, "vfat"},          {0x2011bab0, "exfat"},
+    {0x2fc12fc1, "zfs"},        {0x1cd1, "devpts"},        {0x63677270, "cgroup2"},   {0x858458f6, "ramfs"},
+    {0x27e0eb, "cgroup"},       {0x64626720, "debugfs"},   {0x74726163, "tracefs"},   {0x73636673, "securityfs"},
+    {0x62656570, "configfs"},   {0xde5e81e4, "efivarfs"},  {0x6165676c, "pstore"},    {0xcafe4a11, "bpf"},
+    {0x19800202, "mqueue"},     {0x6e736673, "nsfs"},      {0x65735543, "fusectl"},   {0x42494e4d, "binfmt_misc"},
+    {0x67596969, "rpc_pipefs"}, {0xf97cff8c, "selinuxfs"}, {0x958458f6, "hugetlbfs"},
 }};
 
 }  // namespace
@@ -78,7 +84,7 @@ MountTable MountTable::parse(std::string_view mountinfo) {
   for (std::string_view line : base::split(mountinfo, '\n')) {
     if (line.empty()) continue;
     const auto id = base::parse_decimal(next_field(line));
-    next_field(line);  // parent
+    const auto parent = base::parse_decimal(next_field(line));
     const std::string_view device = next_field(line);
     const std::string_view root = next_field(line);
     const std::string_view point = next_field(line);
@@ -88,11 +94,12 @@ MountTable MountTable::parse(std::string_view mountinfo) {
     const std::string_view type = next_field(line);
     next_field(line);  // source
     const std::string_view super_options = next_field(line);
-    if (!id || type.empty() || !point.starts_with('/')) {
+    if (!id || !parent || type.empty() || !point.starts_with('/')) {
       table.whole_ = false;
       continue;
     }
-    Mount mount{.point = unescape(point),
+    Mount mount{.parent = *parent,
+                .point = unescape(point),
                 .type = unescape(type),
                 .device = std::string(device),
                 .root = unescape(root),
@@ -107,6 +114,75 @@ MountTable MountTable::parse(std::string_view mountinfo) {
 const Mount* MountTable::find(std::uint64_t mount_id) const {
   const auto it = by_id_.find(mount_id);
   return it == by_id_.end() ? nullptr : &it->second;
+}
+
+namespace {
+
+/// Which mounts a path leads to. Of the mounts on one parent, one at /a hides one at /a/b: whatever is mounted at /a/b
+/// after it stands on the one at /a.
+class Visible {
+ public:
+  explicit Visible(const std::unordered_map<std::uint64_t, Mount>& all) : all_(all) {
+    for (const auto& [id, mount] : all) {
+      if (id != mount.parent) on_[mount.parent].insert(mount.point);
+    }
+  }
+
+  [[nodiscard]] bool is_covered(std::uint64_t id, const Mount& mount) const {
+    const auto on = on_.find(id);
+    return on != on_.end() && on->second.contains(mount.point);
+  }
+
+  bool is_reached(std::uint64_t id) {
+    std::vector<std::uint64_t> way;
+    bool reached = true;
+    for (std::uint64_t at = id;;) {
+      const auto mount = all_.find(at);
+      if (mount == all_.end()) break;
+      const auto [known, is_new] = reached_.try_emplace(at, true);
+      if (!is_new) {
+        reached = known->second;
+        break;
+      }
+      way.push_back(at);
+      if (mount->second.parent == at) break;
+      reached = !is_behind_another(mount->second);
+      if (!reached) break;
+      at = mount->second.parent;
+    }
+    for (const std::uint64_t at : way) reached_[at] = reached;
+    return reached;
+  }
+
+ private:
+  [[nodiscard]] bool is_behind_another(const Mount& mount) const {
+    const auto& beside = on_.at(mount.parent);
+    const auto parent = all_.find(mount.parent);
+    const std::string_view top = parent == all_.end() ? std::string_view("/") : parent->second.point;
+    std::string_view at = mount.point;
+    while (at.size() > top.size()) {
+      at = at.substr(0, std::max<std::size_t>(at.rfind('/'), 1));
+      if (at.size() >= top.size() && beside.contains(std::string(at))) return true;
+    }
+    return false;
+  }
+
+  const std::unordered_map<std::uint64_t, Mount>& all_;
+  std::unordered_map<std::uint64_t, std::unordered_set<std::string>> on_;
+  std::unordered_map<std::uint64_t, bool> reached_;
+};
+
+}  // namespace
+
+std::optional<std::vector<plan::MountPlace>> MountTable::places() const {
+  if (!whole_) return std::nullopt;
+  Visible visible(by_id_);
+  std::vector<plan::MountPlace> out;
+  for (const auto& [id, mount] : by_id_) {
+    if (!visible.is_covered(id, mount) && visible.is_reached(id)) out.push_back({mount.point, mount.type});
+  }
+  std::ranges::sort(out, {}, [](const plan::MountPlace& place) { return std::tie(place.point, place.type); });
+  return out;
 }
 
 const Mount* MountTable::may_hang_above(std::string_view path) const {

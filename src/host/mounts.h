@@ -5,20 +5,23 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <unordered_map>
 #include <vector>
 
 #include "kernel/file.h"
+#include "plan/host_facts.h"
 
 namespace cordon::host {
 
 struct Mount {
-  std::string point;   ///< unescaped
-  std::string type;    ///< "ext4", "fuse.sshfs"
-  std::string device;  ///< of the file system, "8:1": the same in every mount of it
-  std::string root;    ///< which directory of the file system is mounted here, unescaped
+  std::uint64_t parent = 0;  ///< id of the mount that it stands on
+  std::string point;         ///< unescaped
+  std::string type;          ///< "ext4", "fuse.sshfs"
+  std::string device;        ///< of the file system, "8:1": the same in every mount of it
+  std::string root;          ///< which directory of the file system is mounted here, unescaped
   bool noexec = false;
   bool read_only = false;  ///< the mount or its superblock
 };
@@ -36,6 +39,10 @@ class MountTable {
   [[nodiscard]] const std::unordered_map<std::uint64_t, Mount>& all() const { return by_id_; }
   /// False where the table could not be read, or a line of it could not be parsed.
   [[nodiscard]] bool is_whole() const { return whole_; }
+
+  /// Every mount that its path leads to, sorted by place: what another mount covers, at its own place or at one above,
+  /// is left out. Nothing where the table could not be read, or a line of it could not be parsed.
+  [[nodiscard]] std::optional<std::vector<plan::MountPlace>> places() const;
 
   /// True where a mount's answers may hang (its server is on the network or is a program): questions then need a bound.
   [[nodiscard]] bool any_may_hang() const { return !may_hang_.empty(); }

@@ -141,6 +141,23 @@ TEST_F(Planted, AnAclBehindThePrivateGroupLetsOthersIn) {
   EXPECT_THAT(resolve_as(::geteuid(), "acl/l", me).planters, ElementsAre(plan::kAnybody));
 }
 
+TEST_F(Planted, ForRootTheDirectoriesThatALinkLedThroughAreNamedWhereTheyKeepSomebodyOut) {
+  tree.dir("shut", 0700);
+  tree.dir("shut/in");
+  tree.link("l", "shut/in");
+  tree.link("open", "d/file");
+  const PathFact fact = resolve_as(0, "l");
+  ASSERT_EQ(fact.gates.size(), 1U);
+  EXPECT_EQ(fact.gates[0].directory, tree.path("shut"));
+  EXPECT_EQ(fact.gates[0].uid, ::geteuid());
+  EXPECT_EQ(fact.gates[0].mode, 0700U);
+  EXPECT_FALSE(fact.gates[0].has_acl);
+  EXPECT_THAT(resolve_as(0, "l/new").gates, ::testing::SizeIs(1)) << "what is not there is looked up there too";
+  EXPECT_THAT(resolve_as(0, "open").gates, IsEmpty()) << "everybody may go there";
+  EXPECT_THAT(resolve_as(0, "shut/in").gates, IsEmpty()) << "no link: whoever named it means it";
+  if (!testing::is_root()) EXPECT_THAT(resolve_as(::geteuid(), "l").gates, IsEmpty()) << "the kernel has judged";
+}
+
 TEST_F(Planted, WhatIsNotThereInASharedDirectoryCanBeMadeByOthers) {
   tree.dir("sticky", 01777);
   const PathFact shared = resolve_as(::geteuid(), "sticky/new/file");

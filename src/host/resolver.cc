@@ -66,9 +66,11 @@ class Walk {
     if (at_->is_present() && !at_->is_directory()) return stop(PathState::kNotDirectory, ENOTDIR, at_);
     if (name == ".") return std::nullopt;
     if (name == "..") {
+      note_search();
       if (at_->parent != nullptr) at_ = at_->parent;
       return std::nullopt;
     }
+    note_search();
     Node& next = resolver_.tree_.child(*at_, name, pending_.empty() ? keep_ : Keep::kFirst);
     if (next.is_link()) return follow(next);
     if (!next.is_present() && next.state != PathState::kAbsent) return stop(next.state, next.code, &next);
@@ -109,6 +111,7 @@ class Walk {
       fact_.state = PathState::kPresent;
     }
     describe(*deepest);
+    if (!fact_.hops.empty()) name_gates();
     return {.fact = std::move(fact_), .node = first_absent_ == nullptr ? at_ : nullptr};
   }
 
@@ -169,6 +172,24 @@ class Walk {
     }
   }
 
+  /// Looking a name up takes search permission in its directory.
+  void note_search() {
+    if (resolver_.caller_ != 0 || !at_->is_present()) return;
+    if (std::ranges::find(searched_, at_) == searched_.end()) searched_.push_back(at_);
+  }
+
+  void name_gates() {
+    for (Node* directory : searched_) {
+      const bool acl = resolver_.tree_.has_acl(*directory);
+      if (!acl && (directory->mode & 0001) != 0) continue;
+      fact_.gates.push_back({.directory = path_of(*directory),
+                             .uid = directory->uid,
+                             .gid = directory->gid,
+                             .mode = directory->mode,
+                             .has_acl = acl});
+    }
+  }
+
   void note_absence() {
     Node& directory = *at_;
     const std::string missing = path_of(*first_absent_);
@@ -188,6 +209,7 @@ class Walk {
   std::vector<std::string> pending_;
   Node* at_ = nullptr;
   Node* first_absent_ = nullptr;
+  std::vector<Node*> searched_;
 };
 
 Resolver::Found Resolver::find(const std::string& asked, Keep keep) { return Walk(*this, asked, keep).run(); }

@@ -28,19 +28,26 @@ bool overrides_modes(const plan::HostFacts& facts) {
   return sets && ((*sets)[0].effective & (1U << CAP_DAC_OVERRIDE)) != 0;
 }
 
-/// The ABI is asked for anew where no cache has it: the planner must know how large a ruleset may be, and the call is
-/// one of the cheapest. Whether Landlock holds here is the probe's to say.
+/// Never from a cache: the planner must know how large a ruleset may be, a lower number would be a weaker one, and the
+/// call is one of the cheapest. Whether Landlock holds here is the probe's to say.
 void ask_landlock_abi(plan::HostFacts& facts) {
-  plan::FeatureFact& fact = facts.feature(Feature::kLandlock);
-  if (facts.landlock_abi != 0 || fact.state == Availability::kNo) return;
   const auto abi = kernel::landlock_query(kernel::kLandlockCreateRulesetVersion);
-  if (!abi) {
-    const Failure failure{.feature = Feature::kLandlock, .code = abi.error().code, .operation = abi.error().call};
-    fact = explain(failure, read_clues(facts.uid));
-    return;
+  facts.landlock_abi = abi.value_or(0);
+  facts.landlock_errata = abi ? kernel::landlock_query(kernel::kLandlockCreateRulesetErrata).value_or(0) : 0;
+  if (abi) return;
+  const Failure failure{.feature = Feature::kLandlock, .code = abi.error().code, .operation = abi.error().call};
+  facts.feature(Feature::kLandlock) = explain(failure, read_clues(facts.uid));
+}
+
+/// Takes what is remembered as "no" out of the facts and names it.
+std::vector<Feature> doubt(plan::HostFacts& facts) {
+  std::vector<Feature> doubted;
+  for (const Feature feature : all_features()) {
+    if (facts.feature(feature).state != Availability::kNo) continue;
+    facts.feature(feature) = {};
+    doubted.push_back(feature);
   }
-  facts.landlock_abi = *abi;
-  facts.landlock_errata = kernel::landlock_query(kernel::kLandlockCreateRulesetErrata).value_or(0);
+  return doubted;
 }
 
 base::Result<void> add(Answer& answer, plan::HostFacts& facts) {
@@ -119,14 +126,22 @@ void Session::Impl::use_cache(const plan::HostFacts& facts, std::function<void(c
 void Session::Impl::introduce(plan::HostFacts& facts) {
   fill_kernel(facts);
   fill_caller(caller, account_book(), facts);
+  facts.mounts = mount_table()->places();
   auto loaded = std::make_shared<std::optional<CachedFacts>>();
   use_cache(facts, [loaded](const FactCache& known) { *loaded = known.load(); });
-  if (!location.directory.empty() && *loaded) {
-    facts.features = std::move((*loaded)->features);
-    facts.landlock_abi = (*loaded)->landlock_abi;
-    facts.landlock_errata = (*loaded)->landlock_errata;
-  }
+  if (!location.directory.empty() && *loaded) facts.features = std::move((*loaded)->features);
+  const std::vector<Feature> doubted = doubt(facts);
   ask_landlock_abi(facts);
+  if (doubted.empty()) return;
+  plan::HostFacts found = host::probe(caller, doubted);
+  bool changed = false;
+  for (const Feature feature : doubted) {
+    facts.feature(feature) = std::move(found.feature(feature));
+    changed = changed || facts.feature(feature).state != Availability::kNo;
+  }
+  if (!changed) return;
+  const CachedFacts known{.features = facts.features};
+  use_cache(facts, [known](const FactCache& store) { store.remember(known); });
 }
 
 std::vector<Question> Session::Impl::open_questions(const plan::Questions& questions,
@@ -213,14 +228,12 @@ void Session::probe(std::span<const Feature> features, plan::HostFacts& facts) {
 }
 
 void Session::remember(const plan::HostFacts& facts) {
-  const CachedFacts known{
-      .features = facts.features, .landlock_abi = facts.landlock_abi, .landlock_errata = facts.landlock_errata};
+  const CachedFacts known{.features = facts.features};
   impl_->use_cache(facts, [known](const FactCache& cache) { cache.remember(known); });
 }
 
 void Session::drop(Feature feature, plan::HostFacts& facts) {
   facts.feature(feature) = {};
-  if (feature == Feature::kLandlock) facts.landlock_abi = facts.landlock_errata = 0;
   impl_->use_cache(facts, [feature](const FactCache& cache) { cache.drop(feature); });
 }
 

@@ -4,6 +4,7 @@
 #include <sched.h>
 #include <sys/mount.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <fstream>
@@ -367,6 +368,51 @@ TEST_F(Remembering, CarriesProbesToTheNextSession) {
   EXPECT_EQ(next.feature(Feature::kPidfd).state, Availability::kUnknown);
   EXPECT_EQ(next.landlock_abi, facts.landlock_abi);
   EXPECT_EQ(introduced("other").feature(Feature::kOpenat2).state, Availability::kUnknown);
+}
+
+TEST_F(Remembering, TriesAgainWhatTheCacheCallsMissing) {
+  // A target that may write the caller's cache says that the host can hold nothing.
+  const std::array lied_about = {Feature::kLandlock, Feature::kSeccompFilter, Feature::kUserNotification,
+                                 Feature::kPidfd};
+  plan::HostFacts lie;
+  {
+    Session session(caller(), cache());
+    ASSERT_TRUE(session.answer({}, lie));
+    for (const Feature feature : lied_about) {
+      lie.feature(feature) = {
+          .state = Availability::kNo, .code = ENOSYS, .operation = "a lie", .cause = "a lie", .mend = "a lie"};
+    }
+    session.remember(lie);
+  }
+  const plan::HostFacts next = introduced();
+  for (const Feature feature : lied_about) {
+    EXPECT_EQ(next.feature(feature).state, Availability::kYes) << plan::feature_name(feature);
+  }
+  EXPECT_GE(next.landlock_abi, 1);
+  std::ifstream in(tree.path("cordon/facts-" + std::to_string(::geteuid()) + ".json"));
+  const std::string text{std::istreambuf_iterator<char>(in), {}};
+  EXPECT_EQ(text.find("a lie"), std::string::npos) << "the truth takes its place";
+}
+
+TEST_F(Remembering, ARunBehindAFilterChangesNothingForTheNextWithoutOne) {
+  {
+    Session session(caller(), cache());
+    plan::HostFacts facts;
+    session.probe(std::array{Feature::kLandlock, Feature::kPidfd}, facts);
+  }
+  in_forked([&] {
+    testing::refuse_call(SYS_landlock_create_ruleset, ENOSYS);
+    Session session(caller(), cache());
+    plan::HostFacts facts;
+    ASSERT_TRUE(session.answer({}, facts));
+    EXPECT_EQ(facts.feature(Feature::kLandlock).state, Availability::kNo) << "the filter is there";
+    EXPECT_EQ(facts.feature(Feature::kPidfd).state, Availability::kUnknown) << "the cache is of another confinement";
+    session.probe(std::array{Feature::kLandlock}, facts);
+    EXPECT_EQ(introduced().feature(Feature::kLandlock).state, Availability::kNo);
+  });
+  const plan::HostFacts after = introduced();
+  EXPECT_NE(after.feature(Feature::kLandlock).state, Availability::kNo);
+  EXPECT_GE(after.landlock_abi, 1);
 }
 
 TEST_F(Remembering, ForgetsWhatARunContradicted) {

@@ -46,6 +46,54 @@ TEST(MountTable, KnowsWhichMountsMayHang) {
   EXPECT_FALSE(MountTable::parse("22 1 254:1 / / rw - ext4 /dev/vda1 rw\n").any_may_hang());
 }
 
+std::vector<std::string> places_of(std::string_view mountinfo) {
+  std::vector<std::string> out;
+  const auto places = MountTable::parse(mountinfo).places();
+  if (!places) return {"unknown"};
+  for (const plan::MountPlace& place : *places) out.push_back(place.point + " " + place.type);
+  return out;
+}
+
+TEST(MountTable, TellsWhatIsMountedWhere) {
+  EXPECT_THAT(places_of("22 1 254:1 / / rw - ext4 /dev/vda1 rw\n"
+                        "30 22 0:21 / /srv/c/proc rw - proc proc rw\n"
+                        "31 30 0:21 /x /srv/c/proc/sys rw - tmpfs none rw\n"),
+              ElementsAre("/ ext4", "/srv/c/proc proc", "/srv/c/proc/sys tmpfs"));
+}
+
+TEST(MountTable, OfSeveralMountsOnOnePlaceTellsTheOneOnTop) {
+  EXPECT_THAT(places_of("22 1 254:1 / / rw - ext4 d rw\n"
+                        "30 22 0:21 / /p rw - proc proc rw\n"
+                        "31 30 0:22 / /p rw - tmpfs none rw\n"),
+              ElementsAre("/ ext4", "/p tmpfs"));
+  EXPECT_THAT(places_of("31 30 0:21 / /p rw - proc proc rw\n"
+                        "30 22 0:22 / /p rw - tmpfs none rw\n"
+                        "22 1 254:1 / / rw - ext4 d rw\n"),
+              ElementsAre("/ ext4", "/p proc"))
+      << "the ids say what stands on what, not the order of the lines";
+}
+
+TEST(MountTable, LeavesOutWhatLiesBehindAMountAbove) {
+  EXPECT_THAT(places_of("22 1 254:1 / / rw - ext4 d rw\n"
+                        "30 22 0:21 / /a/b rw - proc proc rw\n"
+                        "32 30 0:21 / /a/b/c rw - sysfs s rw\n"
+                        "31 22 0:22 / /a rw - tmpfs none rw\n"
+                        "33 31 0:22 / /a/d rw - sysfs s rw\n"),
+              ElementsAre("/ ext4", "/a tmpfs", "/a/d sysfs"));
+  EXPECT_THAT(places_of("22 1 0:1 / / rw - rootfs d rw\n"
+                        "23 22 0:2 / / rw - ext4 d rw\n"
+                        "24 23 0:3 / /proc rw - proc d rw\n"
+                        "25 22 0:3 / /old rw - proc d rw\n"),
+              ElementsAre("/ ext4", "/proc proc"))
+      << "a root on a root";
+}
+
+TEST(MountTable, ThatCannotBeReadWholeTellsNoPlaces) {
+  EXPECT_THAT(places_of(""), ElementsAre("unknown"));
+  EXPECT_THAT(places_of("22 1 254:1 / / rw - ext4 d rw"), ElementsAre("unknown")) << "cut off";
+  EXPECT_THAT(places_of(kMountinfo), ElementsAre("unknown")) << "a line that cannot be parsed";
+}
+
 constexpr std::string_view kPasswd =
     "root:x:0:0:root:/root:/bin/bash\n"
     "me:x:1000:1000:Me,,,:/home/me:/bin/zsh\n"

@@ -259,6 +259,11 @@ Access Tree::access(Node& node) {
 }
 
 bool Tree::has_acl(Node& node) {
+  if (!node.acl) node.acl = look_for_acl(node);
+  return *node.acl;
+}
+
+bool Tree::look_for_acl(Node& node) {
   const auto held = hold(node);
   if (!held) return true;
   // fgetxattr refuses an O_PATH descriptor.

@@ -59,6 +59,7 @@ struct Node {
   std::string link_text;         ///< of a symbolic link
   bool magic_link = false;       ///< procfs: leads to an object and not to its text
   std::optional<Access> access;
+  std::optional<bool> acl;
   std::size_t slot = PinStore::kNoSlot;
   std::map<std::string, std::unique_ptr<Node>, std::less<>> children;
 
@@ -106,6 +107,7 @@ class Tree {
     base::Fd own;
   };
   base::Result<Held, kernel::Errno> hold(Node& node);
+  [[nodiscard]] bool look_for_acl(Node& node);
   [[nodiscard]] Access possible_access(const Node& node) const;
   void look(Node& node, Keep keep);
   void trigger_automount(Node& node, base::FdView directory, base::Fd& fd, struct ::statx& stat);

@@ -36,6 +36,9 @@ inline Sys<void> tcsetattr(FdView terminal, const termios& settings) {
 }
 
 /// Columns and rows; ENOTTY for what is no terminal.
+/// Throws away what was typed and not read yet.
+inline Sys<void> forget_typed(FdView terminal) { return done(::tcflush(terminal.get(), TCIFLUSH), "tcflush"); }
+
 inline Sys<winsize> window_size(FdView terminal) {
   winsize size{};
   if (::ioctl(terminal.get(), TIOCGWINSZ, &size) < 0) return failed("ioctl(TIOCGWINSZ)");

@@ -27,8 +27,8 @@ struct FileId {
   friend bool operator==(const FileId&, const FileId&) = default;
 };
 
-/// A mount point that a run which still goes on made on this host (step::HoldPoint). It goes with the last run that uses
-/// it, so whoever asks is told that nothing is there.
+/// A mount point that a run which still goes on made on this host (step::HoldPoint). It goes with the last run that
+/// uses it, so whoever asks is told that nothing is there.
 struct HeldPoint {
   std::string path;
   FileId id;
@@ -82,6 +82,14 @@ struct LinkHop {
   friend bool operator==(const LinkHop&, const LinkHop&) = default;
 };
 
+/// A directory on the way that not everybody may search.
+struct Gate {
+  std::string directory;
+  std::uint32_t uid = 0, gid = 0, mode = 0;
+  bool has_acl = false;  ///< its mode is then not the whole answer
+  friend bool operator==(const Gate&, const Gate&) = default;
+};
+
 /// In PathFact::planters: not one user but whoever a directory's mode lets in.
 inline constexpr std::uint32_t kAnybody = 0xffffffff;
 
@@ -110,6 +118,9 @@ struct PathFact {
   /// The same as uids, for a caller that trusts more than itself and root (root running as the workspace's owner):
   /// every one but the caller and root that could; kAnybody where a mode or a group lets several.
   std::vector<std::uint32_t> planters;
+  /// Where the caller is root and a link was followed: the directories on the way that keep somebody out. Root passes
+  /// them all, and must not do so for the sake of another user's link.
+  std::vector<Gate> gates;
   bool on_proc = false;     ///< lies on a procfs; its magic links (/proc/PID/cwd) are not followed: kFailed, ELOOP
   bool writable = false;    ///< the caller may write there (access(2) with the caller's ids)
   bool executable = false;  ///< the caller may execute or search it
@@ -146,6 +157,20 @@ struct ProgramFact {
   std::vector<ProgramHop> hops;          ///< [0] is the program itself
   std::vector<std::string> passed_over;  ///< PATH candidates that exist but are not executable
   friend bool operator==(const ProgramFact&, const ProgramFact&) = default;
+};
+
+/// A file or directory that decides what Cordon does. Named by the caller of the planner.
+struct OwnPlace {
+  std::string path;  ///< absolute
+  std::string what;  ///< in words: "Cordon's cache"
+  friend bool operator==(const OwnPlace&, const OwnPlace&) = default;
+};
+
+/// What is mounted at a place and not covered by another mount.
+struct MountPlace {
+  std::string point;  ///< real, absolute
+  std::string type;   ///< "ext4", "proc", "cgroup2"
+  friend bool operator==(const MountPlace&, const MountPlace&) = default;
 };
 
 struct Account {
@@ -202,6 +227,12 @@ struct HostFacts {
   /// By StubOverlay::source: directories over which no overlay could be mounted on this host, found by doing; the
   /// planner uses HoldPoints there.
   std::map<std::string, FeatureFact> refused_overlays;
+
+  std::vector<OwnPlace> own_places;  ///< held read-only against write grants
+
+  /// Every mount that a path leads to, by place; nothing where the mount table could not be read whole: then nobody
+  /// can say what a directory shows.
+  std::optional<std::vector<MountPlace>> mounts;
 
   std::map<std::string, PathFact> paths;        ///< by `asked`
   std::map<std::string, ProgramFact> programs;  ///< by `asked`

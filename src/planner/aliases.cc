@@ -93,6 +93,7 @@ bool shows(const Want& want, policy::AliasSearch search) {
     case Why::kProgram:
     case Why::kPrefix:
       return search == policy::AliasSearch::kWhole;
+    case Why::kKernel:
     case Why::kDeny:
     case Why::kShield:
     case Why::kHeld:

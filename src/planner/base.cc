@@ -6,6 +6,7 @@
 #include <array>
 #include <string>
 
+#include "planner/kernel_files.h"
 #include "planner/path_text.h"
 
 namespace cordon::planner {
@@ -51,11 +52,14 @@ constexpr auto kAll = [] {
   return all;
 }();
 
+constexpr std::string_view kLocalSettings = "/usr/local/etc";
+
 /// The fact, if this base path stands here and may be shown.
 const plan::PathFact* standing(const plan::HostFacts& facts, std::string_view path) {
   const plan::PathFact* fact = fact_of(facts, std::string(path));
   if (fact == nullptr || fact->state != plan::PathState::kPresent || !fact->planted_by.empty()) return nullptr;
-  if (within(fact->real, "/etc") && (fact->mode & 04U) == 0) return nullptr;
+  if (is_kernel_file_system(fact->filesystem) && !within(path, "/sys")) return nullptr;
+  if ((fact->mode & 04U) == 0) return nullptr;
   if (!is_directory(*fact) && !is_regular(*fact)) return nullptr;
   return fact;
 }
@@ -119,7 +123,62 @@ void want_base(const plan::HostFacts& facts, std::vector<Want>& wants, std::vect
   }
 }
 
+namespace {
+
+const plan::PathFact* local_settings(const plan::HostFacts& facts) {
+  const plan::PathFact* fact = fact_of(facts, std::string(kLocalSettings));
+  const bool stands = fact != nullptr && fact->state == plan::PathState::kPresent && is_directory(*fact);
+  return stands && in_base(facts, parent_of(fact->real)) ? fact : nullptr;
+}
+
+Want hidden(const plan::PathFact& fact) {
+  return {.path = fact.real,
+          .id = fact.id,
+          .directory = is_directory(fact),
+          .access = Access::kHidden,
+          .why = Why::kBase,
+          .create = {},
+          .reason = "base",
+          .at = {}};
+}
+
+bool is_asked_for(const Want& want) { return want.why != Why::kBase && want.access != Access::kHidden; }
+
+}  // namespace
+
+std::vector<std::string> base_listings(const policy::Policy& policy, const plan::HostFacts& facts) {
+  const plan::PathFact* settings = local_settings(facts);
+  if (settings == nullptr) return {};
+  const auto lies_inside = [&](const policy::PathGrant& grant) {
+    const plan::PathFact* fact = fact_of(facts, grant.path);
+    return fact != nullptr && within(fact->real, settings->real) && fact->real != settings->real;
+  };
+  const bool any = std::ranges::any_of(policy.read, lies_inside) || std::ranges::any_of(policy.write, lies_inside) ||
+                   lies_inside(policy.entrypoint);
+  return any ? std::vector<std::string>{std::string(kLocalSettings)} : std::vector<std::string>();
+}
+
+void hide_local_settings(const plan::HostFacts& facts, std::vector<Want>& wants) {
+  const plan::PathFact* settings = local_settings(facts);
+  if (settings == nullptr) return;
+  std::vector<std::string> shown;
+  for (const Want& want : wants) {
+    if (!is_asked_for(want)) continue;
+    const bool granted = want.why == Why::kRead || want.why == Why::kWrite;
+    if (granted && within(settings->real, want.path)) return;
+    if (within(want.path, settings->real)) shown.push_back(want.path);
+  }
+  if (shown.empty()) return wants.push_back(hidden(*settings));
+  const auto listed = facts.children.find(std::string(kLocalSettings));
+  if (listed == facts.children.end()) return wants.push_back(hidden(*settings));
+  for (const plan::PathFact& child : listed->second) {
+    const bool leads_on = std::ranges::any_of(shown, [&](const std::string& path) { return within(path, child.real); });
+    if (child.state == plan::PathState::kPresent && child.hops.empty() && !leads_on) wants.push_back(hidden(child));
+  }
+}
+
 bool in_base(const plan::HostFacts& facts, std::string_view real) {
+  if (within(real, kLocalSettings)) return false;
   return std::ranges::any_of(kAll, [&](std::string_view path) {
     const plan::PathFact* fact = standing(facts, path);
     return fact != nullptr && within(real, fact->real);

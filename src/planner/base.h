@@ -1,5 +1,7 @@
 // The read-only base: what every program may count on, whatever a policy grants (SPEC §4). Curated, never a whole /etc,
-// and of /etc only what anybody may read: as root a target could otherwise read what its owner alone may.
+// and only what anybody may read: as root a target could otherwise read what its owner alone may. That is held for each
+// path of the list, not for each file below it; /usr/local/etc, where a host's own settings and keys are kept, is
+// hidden.
 //
 // System trees come as they are on the host: a merged /usr has /bin as a link, an unmerged one as a directory. User and
 // group names, hosts, resolver and name service are synthesised: the host's own say more than a target needs.
@@ -20,6 +22,12 @@ std::span<const std::string_view> base_paths();
 
 /// Adds what of the base stands on this host.
 void want_base(const plan::HostFacts& facts, std::vector<Want>& wants, std::vector<Link>& links);
+
+/// The list of /usr/local/etc, where a line of the policy names something in it: all else there is hidden.
+std::vector<std::string> base_listings(const policy::Policy& policy, const plan::HostFacts& facts);
+
+/// After every want for something visible is known.
+void hide_local_settings(const plan::HostFacts& facts, std::vector<Want>& wants);
 
 /// `real` is shown by the base, so nothing more is needed to read or execute it.
 bool in_base(const plan::HostFacts& facts, std::string_view real);

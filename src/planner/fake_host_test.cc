@@ -51,6 +51,7 @@ FakeHost::FakeHost(std::uint32_t uid) {
   facts.home = uid == 0 ? "/root" : "/home/me";
   facts.working_directory = facts.home;
   facts.search_path = "/usr/local/bin:/usr/bin:/bin";
+  facts.mounts.emplace();
   nodes_["/"] = Node{.inode = 2};
 }
 
@@ -109,6 +110,11 @@ Node& FakeHost::special(const std::string& path, Node::Kind kind, std::uint32_t 
   return put(path, {.kind = kind, .content = {}, .uid = uid, .mode = 0666});
 }
 
+Node& FakeHost::mount(const std::string& path, const std::string& type) {
+  facts.mounts->push_back({.point = path, .type = type});
+  return nodes_.contains(path) ? nodes_.at(path) : directory(path);
+}
+
 void FakeHost::account(std::string name, std::uint32_t uid, std::string home, std::vector<std::uint32_t> groups) {
   known_.push_back({.name = std::move(name),
                     .uid = uid,
@@ -157,6 +163,7 @@ PathFact FakeHost::resolve(const std::string& asked) const {
     return fact;
   };
   std::string deepest = "/";
+  std::vector<plan::Gate> gates;
   while (!pending.empty()) {
     const std::string name = pending.back();
     pending.pop_back();
@@ -170,6 +177,9 @@ PathFact FakeHost::resolve(const std::string& asked) const {
     if (here != nodes_.end() && here->second.kind != Node::Kind::kDirectory)
       return stop(PathState::kNotDirectory, ENOTDIR);
     if (here != nodes_.end() && !may(here->second, 1)) return stop(PathState::kDenied, EACCES);
+    if (here != nodes_.end() && facts.uid == 0 && (here->second.mode & 1) == 0) {
+      gates.push_back({at, here->second.uid, here->second.gid, here->second.mode, false});
+    }
     const std::string next = below(at, name);
     const auto found = nodes_.find(next);
     if (found == nodes_.end()) {
@@ -190,6 +200,9 @@ PathFact FakeHost::resolve(const std::string& asked) const {
       if (found->second.uid != 0 && found->second.uid != facts.uid) {
         planted(found->second.uid, "the link " + next + " belongs to uid " + std::to_string(found->second.uid));
       }
+      if (directory.uid != 0 && directory.uid != facts.uid && directory.uid != found->second.uid) {
+        planted(directory.uid, "uid " + std::to_string(directory.uid) + " owns " + at);
+      }
       if (shared && (directory.mode & 01000) == 0) planted(plan::kAnybody, "others may write in " + at);
       push(found->second.content);
       if (found->second.content.starts_with('/')) at = "/";
@@ -198,10 +211,14 @@ PathFact FakeHost::resolve(const std::string& asked) const {
     at = next;
     deepest = next;
   }
+  if (!fact.hops.empty()) fact.gates = gates;
   fact.real = at;
   fact.state = fact.first_absent.empty() ? PathState::kPresent : PathState::kAbsent;
   describe(nodes_.at(fact.first_absent.empty() ? at : deepest), fact);
-  fact.on_proc = within(at, "/proc");
+  for (const plan::MountPlace& place : *facts.mounts) {
+    if (within(fact.first_absent.empty() ? at : deepest, place.point)) fact.filesystem = place.type;
+  }
+  fact.on_proc = within(at, "/proc") || fact.filesystem == "proc";
   if (nodes_.contains(at) && nodes_.at(at).kind == Node::Kind::kDeadMount) return stop(PathState::kFailed, EIO);
   return fact;
 }

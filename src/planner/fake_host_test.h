@@ -37,6 +37,8 @@ class FakeHost {
   Node& program(const std::string& path, std::string content, std::uint32_t uid = 0);
   Node& link(const std::string& path, const std::string& text, std::uint32_t uid = 0);
   Node& special(const std::string& path, Node::Kind kind, std::uint32_t uid = 0);
+  /// A directory on which this type of file system is mounted.
+  Node& mount(const std::string& path, const std::string& type);
   Node& at(const std::string& path) { return nodes_.at(path); }
   void remove(const std::string& path) { nodes_.erase(path); }
 

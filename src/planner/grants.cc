@@ -68,7 +68,7 @@ const PathFact* Grants::check(std::string_view key, const PathGrant& grant, std:
     draft_.note("already-there", fmt::format("{}: every run has it already", label), grant.at.span);
     return nullptr;
   }
-  return check_named(draft_, identity_, places_, {label, grant.path, grant.at.span, true});
+  return check_named(draft_, identity_, places_, {label, grant.path, grant.at.span, true, key == "deny"});
 }
 
 void Grants::want(const PathFact& fact, Access access, Why why, const std::string& label, const PathGrant& grant) {
@@ -115,8 +115,8 @@ void Grants::read_root(const PathGrant& grant, const std::string& label) {
   }
   for (const PathFact& child : listed->second) {
     if (!managed_by_us(child.asked).empty()) continue;
-    const bool plain = child.state == PathState::kPresent && !is_planted(draft_, identity_, child) && !child.on_proc &&
-                       managed_by_us(child.real).empty() && child.real != "/";
+    const bool plain = child.state == PathState::kPresent && !is_planted(draft_, identity_, child) &&
+                       !places_.kernel_files(child) && managed_by_us(child.real).empty() && child.real != "/";
     if (plain) {
       want(child, Access::kReadOnly, Why::kRead, label, grant);
     } else if (child.state != PathState::kAbsent && managed_by_us(child.real).empty()) {
@@ -167,6 +167,13 @@ bool Grants::check_write_access(const PathGrant& grant, const std::string& label
     refuse(grant, Code::kWriteNotPermitted, label,
            fmt::format("you may not write in {} yourself (owner {}, mode {:04o})", place, fact.uid, fact.mode & 07777U),
            "grant a directory that you may write, or remove the line");
+    return false;
+  }
+  if (identity_.run_as && fact.state == PathState::kAbsent && !mode_allows(identity_, fact, 3)) {
+    refuse(grant, Code::kWriteNotPermitted, label,
+           fmt::format("the target runs as uid {}, who may not make {} (owner {}, mode {:04o})", identity_.uid,
+                       base::shown(fact.first_absent), fact.uid, fact.mode & 07777U),
+           fmt::format("make it first, for that user: install -d -o {} {}", identity_.uid, base::shown(fact.real)));
     return false;
   }
   // Root's own access says nothing about a target that is not root, or is root without a single capability.

@@ -69,6 +69,44 @@ TEST(Base, OfEtcOnlyTheListAndOnlyWhatAnybodyMayRead) {
               Contains(step::MakeSymlink{.target = "/etc/localtime", .text = "/usr/share/zoneinfo/UTC"}));
 }
 
+TEST(Base, OnlyWhatAnybodyMayReadOutsideOfEtcToo) {
+  FakeHost host = with_script("#!/bin/sh", 0);
+  host.directory("/lib32", 0, 0750);
+  const plan::Plan plan = must_plan(host.plan(PolicyMaker("/home/me/p/run").policy));
+  EXPECT_FALSE(bind_at(plan, "/lib32"));
+  host.at("/lib32").mode = 0755;
+  host.facts.paths.clear();
+  EXPECT_TRUE(bind_at(must_plan(host.plan(PolicyMaker("/home/me/p/run").policy)), "/lib32"));
+}
+
+FakeHost with_local_settings() {
+  FakeHost host = with_script("#!/bin/sh", 0);
+  host.file("/usr/local/etc/x.key", "key", 0, 0600);
+  host.file("/usr/local/etc/app/settings", "text");
+  return host;
+}
+
+TEST(Base, TheHostsOwnSettingsAreHidden) {
+  FakeHost host = with_local_settings();
+  EXPECT_TRUE(has_mask(must_plan(host.plan(PolicyMaker("/home/me/p/run").policy)), "/usr/local/etc"));
+  FakeHost plain = with_script("#!/bin/sh", 0);
+  EXPECT_FALSE(has_mask(must_plan(plain.plan(PolicyMaker("/home/me/p/run").policy)), "/usr/local/etc"));
+}
+
+TEST(Base, TheHostsOwnSettingsAreShownAsFarAsALineNamesThem) {
+  for (const char* read : {"/usr/local/etc", "/usr/local", "/"}) {
+    FakeHost host = with_local_settings();
+    EXPECT_FALSE(has_mask(must_plan(host.plan(PolicyMaker("/home/me/p/run").read(read).policy)), "/usr/local/etc"))
+        << read;
+  }
+  FakeHost host = with_local_settings();
+  const plan::Plan plan =
+      must_plan(host.plan(PolicyMaker("/home/me/p/run").read("/usr/local/etc/app/settings").policy));
+  EXPECT_FALSE(has_mask(plan, "/usr/local/etc"));
+  EXPECT_FALSE(has_mask(plan, "/usr/local/etc/app"));
+  EXPECT_TRUE(has_mask(plan, "/usr/local/etc/x.key"));
+}
+
 TEST(Base, NamesAreSynthesisedAndNoNameCanForgeALine) {
   FakeHost host = with_script("#!/bin/sh");
   const auto passwd = [&] {

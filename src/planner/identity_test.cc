@@ -23,6 +23,7 @@ using testing::FakeHost;
 using testing::first;
 using ::testing::IsEmpty;
 using testing::must_plan;
+using testing::must_refuse;
 using testing::note_codes;
 using testing::PolicyMaker;
 using testing::steps_of;
@@ -59,6 +60,63 @@ TEST(Identity, RootKeepsItselfIfAskedOrIfTheDirectoryIsItsOwn) {
   EXPECT_THAT(steps_of<step::RunAs>(must_plan(host.plan(kept.policy))), IsEmpty());
   host.program("/srv/run", "#!/bin/sh\n");
   EXPECT_THAT(steps_of<step::RunAs>(must_plan(host.plan(PolicyMaker("/srv/run").policy))), IsEmpty());
+}
+
+FakeHost with_shut_places() {
+  FakeHost host = with_script("#!/bin/sh", 0);
+  host.directory("/root/priv");
+  host.directory("/home/you", 1001, 0700);
+  host.directory("/home/you/open", 1001);
+  host.directory("/srv/open/deep");
+  return host;
+}
+
+TEST(Identity, TheOwnersLinksLeadRootNowhereThatTheOwnerCouldNotGo) {
+  for (const char* place : {"/root/priv", "/home/you/open", "/root/missing"}) {
+    for (const char* key : {"read", "write"}) {
+      FakeHost host = with_shut_places();
+      host.link("/home/me/p/data", place, 1000);
+      PolicyMaker policy("/home/me/p/run");
+      const bool reads = std::string_view(key) == "read";
+      const auto refusal =
+          must_refuse(host.plan((reads ? policy.read("/home/me/p/data") : policy.write("/home/me/p/data")).policy));
+      EXPECT_EQ(refusal.items.front().code, "path-planted") << key << " " << place;
+      EXPECT_THAT(refusal.items.front().mend, ::testing::HasSubstr(place));
+    }
+  }
+}
+
+TEST(Identity, TheOwnersLinksAreFollowedWhereTheOwnerCouldGoAndRootsOwnAnywhere) {
+  FakeHost host = with_shut_places();
+  host.link("/home/me/p/data", "/srv/open/deep", 1000);
+  host.link("/srv/mine", "/root/priv", 0);
+  const plan::Plan plan = must_plan(
+      host.plan(PolicyMaker("/home/me/p/run").read("/home/me/p/data").read("/srv/mine").read("/home/you/open").policy));
+  EXPECT_TRUE(bind_at(plan, "/srv/open/deep"));
+  EXPECT_TRUE(bind_at(plan, "/root/priv"));
+  EXPECT_TRUE(bind_at(plan, "/home/you/open")) << "named by root itself";
+}
+
+TEST(Identity, AnAccessControlListOnTheWayOfTheOwnersLinkIsDoubt) {
+  FakeHost host = with_shut_places();
+  host.link("/home/me/p/data", "/srv/open/deep", 1000);
+  PolicyMaker policy("/home/me/p/run");
+  policy.read("/home/me/p/data");
+  host.know(policy.policy);
+  host.facts.paths.at("/home/me/p/data").gates = {{"/srv/open", 0, 0, 0755, true}};
+  EXPECT_EQ(must_refuse(planner::plan(policy.policy, host.facts)).items.front().code, "path-planted");
+}
+
+TEST(Identity, NothingIsMadeWhereTheOwnerCouldNotMakeIt) {
+  FakeHost host = with_shut_places();
+  host.directory("/etc");
+  host.link("/home/me/p/out", "/etc", 1000);
+  const auto refusal = must_refuse(host.plan(PolicyMaker("/home/me/p/run").write("/home/me/p/out/x").policy));
+  EXPECT_EQ(refusal.items.front().code, "write-not-permitted");
+  EXPECT_THAT(refusal.items.front().mend, ::testing::HasSubstr("install -d -o 1000 /etc/x"));
+  FakeHost own = with_shut_places();
+  EXPECT_TRUE(
+      bind_at(must_plan(own.plan(PolicyMaker("/home/me/p/run").write("/home/me/p/out/x").policy)), "/home/me/p/out/x"));
 }
 
 TEST(Identity, RootOfANamespaceMapsOnlyTheIdsThatItHas) {

@@ -21,6 +21,7 @@ enum class Access : std::uint8_t { kReadOnly, kWritable, kHidden };
 
 /// What asks; of two wants for the same path the first in this order decides.
 enum class Why : std::uint8_t {
+  kKernel,   ///< hidden: a file system of the kernel, mounted below what is granted
   kDeny,     ///< hidden whatever else is granted
   kShield,   ///< hidden, though a broader grant would show it
   kProgram,  ///< the entrypoint's or the interpreter's file: read-only and executable, even below a write grant

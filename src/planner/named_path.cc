@@ -25,7 +25,8 @@ bool refuse_managed(Draft& draft, const Named& named, const PathFact* fact) {
   std::string_view managed = managed_by_us(named.path);
   const bool known = fact != nullptr && (fact->state == PathState::kPresent || fact->state == PathState::kAbsent);
   if (managed.empty() && known) managed = managed_by_us(fact->real);
-  if (managed == "/proc" || (fact != nullptr && fact->on_proc)) {
+  const bool on_proc = fact != nullptr && fact->on_proc && !(known && named.hides);
+  if (managed == "/proc" || on_proc) {
     refuse(draft, named, Code::kGrantInProc, "it lies in /proc, where the host shows its processes",
            "remove it: the target has a /proc of its own, with its own processes");
     return true;
@@ -87,11 +88,23 @@ bool is_planted(const Draft& draft, const Identity& identity, const PathFact& fa
   // What is not there was not planted: a read grant is left out, and a directory to be made is made by us.
   if (fact.state == PathState::kAbsent && fact.hops.empty()) return false;
   if (fact.planters.empty()) return true;
-  return std::ranges::any_of(
-      fact.planters, [&](std::uint32_t uid) { return uid != 0 && uid != draft.facts.uid && uid != identity.uid; });
+  return std::ranges::any_of(fact.planters, [&](std::uint32_t uid) {
+    if (uid == 0 || uid == draft.facts.uid) return false;
+    return uid != identity.uid || !may_reach(identity, fact);
+  });
 }
 
-Places::Places(const Draft& draft) : facts_(draft.facts) {
+bool may_reach(const Identity& identity, const PathFact& fact) {
+  return std::ranges::all_of(fact.gates, [&](const plan::Gate& gate) {
+    PathFact directory;
+    directory.uid = gate.uid;
+    directory.gid = gate.gid;
+    directory.mode = gate.mode;
+    return !gate.has_acl && mode_allows(identity, directory, 1);
+  });
+}
+
+Places::Places(const Draft& draft) : facts_(draft.facts), kernel_(draft.facts) {
   // Grants without a link first: a grant that a link below one of those leads to is no place of its own.
   for (const bool with_links : {false, true}) {
     for (const policy::PathGrant& grant : draft.policy.write) {
@@ -118,6 +131,12 @@ const plan::LinkHop* Places::left_by_a_run(const PathFact& fact) const {
   return hop == nullptr || is_below(granted_, fact.real) || in_base(facts_, fact.real) ? nullptr : hop;
 }
 
+std::optional<plan::MountPlace> Places::kernel_files(const PathFact& fact) const {
+  if (const plan::MountPlace* place = kernel_.above(fact.real)) return *place;
+  if (!is_kernel_file_system(fact.filesystem) || within(fact.real, "/sys/devices/system/cpu")) return std::nullopt;
+  return plan::MountPlace{.point = fact.real, .type = fact.filesystem};
+}
+
 const PathFact* check_named(Draft& draft, const Identity& identity, const Places& places, const Named& named) {
   const PathFact* fact = fact_of(draft.facts, named.path);
   if (refuse_managed(draft, named, fact)) return nullptr;
@@ -128,6 +147,13 @@ const PathFact* check_named(Draft& draft, const Identity& identity, const Places
   }
   if (fact->state != PathState::kPresent && fact->state != PathState::kAbsent) {
     refuse_state(draft, named, *fact);
+    return nullptr;
+  }
+  if (const auto kernel = named.hides ? std::nullopt : places.kernel_files(*fact)) {
+    refuse(draft, named, Code::kGrantManaged,
+           fmt::format("{} lies in a {} file system, where the host shows itself", base::shown(fact->real),
+                       base::shown(kernel->type)),
+           "remove it");
     return nullptr;
   }
   if (is_planted(draft, identity, *fact)) {

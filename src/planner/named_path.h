@@ -3,12 +3,14 @@
 // only paths that nobody named (the base, children of "/") are left out without a word.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <unordered_set>
 
 #include "planner/draft.h"
 #include "planner/identity.h"
+#include "planner/kernel_files.h"
 
 namespace cordon::planner {
 
@@ -17,6 +19,7 @@ struct Named {
   std::string path;   ///< resolved spelling
   base::Span at;
   bool is_grant = true;
+  bool hides = false;  ///< a deny line: the path is not shown
 };
 
 /// "read: ~/data" for a grant under this key.
@@ -32,17 +35,27 @@ class Places {
   /// (GHSA-8688-9x26-hhxj).
   [[nodiscard]] const plan::LinkHop* left_by_a_run(const plan::PathFact& fact) const;
 
+  /// The type of the kernel's file system that the path is or lies in, and where that is mounted; nothing if in none.
+  [[nodiscard]] std::optional<plan::MountPlace> kernel_files(const plan::PathFact& fact) const;
+
  private:
   [[nodiscard]] const plan::LinkHop* first_hop_below(const plan::PathFact& fact) const;
   const plan::HostFacts& facts_;
+  KernelPlaces kernel_;
   std::unordered_set<std::string_view> writable_, granted_;
 };
 
 /// The fact of a path that is present or absent; nothing where it was refused.
 const plan::PathFact* check_named(Draft& draft, const Identity& identity, const Places& places, const Named& named);
 
-/// Others than root, the caller and who runs the target could have chosen what the path leads to.
+/// Others than root and the caller could have chosen what the path leads to. Where root runs the target as somebody
+/// else, that somebody may choose among what it could have reached itself, and nothing more: root resolves, but lends
+/// nobody its eyes.
 bool is_planted(const Draft& draft, const Identity& identity, const plan::PathFact& fact);
+
+/// These ids could have gone there themselves, by the modes of every directory on the way. In doubt (an access control
+/// list) they could not.
+bool may_reach(const Identity& identity, const plan::PathFact& fact);
 
 /// The directory or node that the sandbox has of its own and that `path` is or lies in; "" if none. /tmp counts only
 /// itself: what lies below the host's may be granted.

@@ -14,8 +14,10 @@
 #include "planner/grants.h"
 #include "planner/host.h"
 #include "planner/identity.h"
+#include "planner/kernel_files.h"
 #include "planner/landlock.h"
 #include "planner/mounts.h"
+#include "planner/own_places.h"
 #include "planner/privileges.h"
 #include "planner/program.h"
 #include "planner/shields.h"
@@ -178,12 +180,15 @@ Verdict plan(const policy::Policy& policy, const plan::HostFacts& facts) {
   std::vector<Link> links;
   want_base(facts, wants, links);
   want_grants(draft, identity, wants, links);
+  guard_own_places(draft, wants);
   want_program(draft, program, wants, links);
   const policy::shield::Rules rules = shield_rules(facts);
   const Shields shields(policy, facts, rules);
   judge_shields(draft, shields, program);
   want_shields(draft, rules, shields, wants);
   hide_sockets(draft, wants);
+  hide_kernel_files(draft, wants);
+  hide_local_settings(facts, wants);
   check_denials(draft, program, wants);
   check_aliases(draft, rules, wants);
   refuse_unsupported(draft);

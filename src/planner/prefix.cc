@@ -32,6 +32,14 @@ bool too_broad(const plan::HostFacts& facts, std::string_view prefix) {
   });
 }
 
+bool is_below_homes(std::string_view path) {
+  if (within(path, "/root")) return true;
+  for (; path != "/"; path = parent_of(path)) {
+    if (is_home_container(path)) return true;
+  }
+  return false;
+}
+
 bool holds_programs(std::string_view directory) {
   const std::string_view name = name_of(directory);
   return name == "bin" || name == "sbin" || name == "libexec";
@@ -47,6 +55,77 @@ std::string install_prefix(const plan::HostFacts& facts, std::string_view real) 
   return prefix.empty() || too_broad(facts, prefix) ? std::string() : std::string(prefix);
 }
 
+std::string marker_of(const std::string& root) { return root + "/pyvenv.cfg"; }
+
+/// Below a home, where version managers keep what they install: each directory in one of these, so many levels down.
+struct Layout {
+  std::string_view place;
+  std::size_t levels = 1;
+};
+constexpr std::array kLayouts = std::to_array<Layout>({{".asdf/installs", 2},
+                                                       {".goenv/versions", 1},
+                                                       {".jenv/versions", 1},
+                                                       {".local/share/fnm/node-versions", 2},
+                                                       {".local/share/mise/installs", 2},
+                                                       {".local/share/pipx/venvs", 1},
+                                                       {".local/share/pypoetry/venv", 0},
+                                                       {".local/share/rtx/installs", 2},
+                                                       {".local/share/uv/python", 1},
+                                                       {".local/share/uv/tools", 1},
+                                                       {".nodenv/versions", 1},
+                                                       {".nvm/versions/node", 1},
+                                                       {".phpenv/versions", 1},
+                                                       {".plenv/versions", 1},
+                                                       {".pyenv/versions", 1},
+                                                       {".rbenv/versions", 1},
+                                                       {".rustup/toolchains", 1},
+                                                       {".sdkman/candidates", 2},
+                                                       {".volta/tools/image", 2},
+                                                       {"anaconda3", 0},
+                                                       {"anaconda3/envs", 1},
+                                                       {"mambaforge", 0},
+                                                       {"mambaforge/envs", 1},
+                                                       {"miniconda3", 0},
+                                                       {"miniconda3/envs", 1},
+                                                       {"miniforge3", 0},
+                                                       {"miniforge3/envs", 1}});
+
+bool is_known_layout(const plan::HostFacts& facts, std::string_view prefix) {
+  const std::vector<std::string> homes = own_homes(facts);
+  return std::ranges::any_of(homes, [&](const std::string& home) {
+    return std::ranges::any_of(kLayouts, [&](const Layout& layout) {
+      const std::string place = home + "/" + std::string(layout.place);
+      return within(prefix, place) && depth_of(prefix) == depth_of(place) + layout.levels;
+    });
+  });
+}
+
+std::string_view directory_of_manifest(const policy::Policy& policy, const plan::HostFacts& facts) {
+  const PathFact* fact = fact_of(facts, policy.manifest.path);
+  return parent_of(fact == nullptr || fact->real.empty() ? std::string_view(policy.manifest.path)
+                                                         : std::string_view(fact->real));
+}
+
+/// A `#!` line is not covered by the approval unless it is pinned, and whoever can write the program that it names can
+/// name any directory: a checkout's first line would grant the checkout. So a directory that the caller may write,
+/// beside the manifest or in a home, is shown only where a version manager keeps its installations, or where the
+/// manifest itself names the interpreter.
+bool may_bring(const policy::Policy& policy, const plan::HostFacts& facts, const PathFact& prefix) {
+  if (!policy.interpreter.empty() || !prefix.writable) return true;
+  const std::vector<std::string> homes = own_homes(facts);
+  const bool at_home = std::ranges::any_of(homes, [&](const std::string& home) { return within(prefix.real, home); }) ||
+                       is_below_homes(prefix.real);
+  const std::string_view manifest = directory_of_manifest(policy, facts);
+  if (!at_home && !within(prefix.real, manifest) && !within(manifest, prefix.real)) return true;
+  return is_known_layout(facts, prefix.real);
+}
+
+/// A virtual environment is marked by a file of its own, which a checkout may hold too: so it may hold only itself.
+bool may_be_environment(const policy::Policy& policy, const plan::HostFacts& facts, const PathFact& root) {
+  if (present(facts, marker_of(root.asked)) == nullptr) return false;
+  return !policy.interpreter.empty() || !within(directory_of_manifest(policy, facts), root.real);
+}
+
 /// The root of the virtual environment that a spelling like venv/bin/python would have.
 std::string environment_root(const plan::HostFacts& facts, std::string_view asked) {
   const std::string_view directory = parent_of(asked);
@@ -56,8 +135,6 @@ std::string environment_root(const plan::HostFacts& facts, std::string_view aske
       std::ranges::any_of(own_homes(facts), [&](const std::string& home) { return within(home, root); });
   return depth_of(root) < 2 || is_home ? std::string() : std::string(root);
 }
-
-std::string marker_of(const std::string& root) { return root + "/pyvenv.cfg"; }
 
 /// The chain's files that interpret: all of them where an interpreter is named, else all but the entrypoint.
 std::span<const plan::ProgramHop> interpreters(const policy::Policy& policy, const ProgramFact& chain) {
@@ -141,10 +218,15 @@ void want_program(const Draft& draft, const Program& program, std::vector<Want>&
   const base::Span& at = policy.interpreter.empty() ? policy.entrypoint.at.span : policy.interpreter.at.span;
   for (const plan::ProgramHop& hop : interpreters(policy, program.chain)) {
     wanted.add(hop.file, Why::kProgram, reason, at);
-    wanted.add_if_present(install_prefix(draft.facts, hop.file.real), reason, at);
+    if (const PathFact* prefix = present(draft.facts, install_prefix(draft.facts, hop.file.real));
+        prefix != nullptr && may_bring(policy, draft.facts, *prefix)) {
+      wanted.add(*prefix, Why::kPrefix, reason, at);
+    }
     wanted.add_if_present(std::string(store_of(hop.file.real)), reason, at);
-    const std::string root = environment_root(draft.facts, hop.file.asked);
-    if (!root.empty() && present(draft.facts, marker_of(root)) != nullptr) wanted.add_if_present(root, reason, at);
+    const PathFact* root = present(draft.facts, environment_root(draft.facts, hop.file.asked));
+    if (root != nullptr && may_be_environment(policy, draft.facts, *root)) {
+      wanted.add(*root, Why::kPrefix, reason, at);
+    }
   }
   const PathFact* loader = present(draft.facts, program.chain.hops.back().elf_interpreter);
   if (loader == nullptr) return;

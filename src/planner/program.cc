@@ -113,7 +113,7 @@ bool check_followed(Draft& draft, const Identity& identity, const PathFact& file
                  fmt::format("if that is what you mean, add 'read: {}'", base::shown(file.real)));
     return false;
   }
-  if (!file.on_proc && managed_by_us(file.real).empty()) return true;
+  if (!Places(draft).kernel_files(file) && managed_by_us(file.real).empty()) return true;
   draft.refuse(Code::kGrantManaged, program_span(draft),
                fmt::format("the interpreter {} lies where the sandbox has files of its own", base::shown(file.asked)),
                "name another interpreter");
@@ -188,10 +188,25 @@ bool check_last(Draft& draft, const ProgramFact& program) {
   return false;
 }
 
+/// A program names its loader itself, and the target is shown that file: whoever writes the program could name a key.
+bool check_is_loader(Draft& draft, const ProgramHop& elf, const PathFact& loader) {
+  const std::string_view name = name_of(loader.real);
+  const bool looks_like_one = is_regular(loader) && name.starts_with("ld") && name.find(".so") != name.npos;
+  const bool musl = is_regular(loader) && name.starts_with("libc") && name.find(".so") != name.npos;
+  if ((looks_like_one || musl) && !Places(draft).kernel_files(loader) && managed_by_us(loader.real).empty())
+    return true;
+  draft.refuse(Code::kLoaderMissing, program_span(draft),
+               fmt::format("{} names {} as its loader, which is none", base::shown(elf.file.asked),
+                           base::shown(elf.elf_interpreter)),
+               "use a build for this distribution, or a static one");
+  return false;
+}
+
 bool check_loader(Draft& draft, const ProgramHop& elf) {
   if (elf.elf_interpreter.empty()) return true;
   const PathFact* loader = fact_of(draft.facts, elf.elf_interpreter);
-  if (loader == nullptr || loader->state == PathState::kPresent) return true;
+  if (loader == nullptr) return true;
+  if (loader->state == PathState::kPresent) return check_is_loader(draft, elf, *loader);
   draft.refuse(Code::kLoaderMissing, program_span(draft),
                fmt::format("{} needs the loader {}, which this host does not have", base::shown(elf.file.asked),
                            base::shown(elf.elf_interpreter)),

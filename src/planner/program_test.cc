@@ -82,6 +82,46 @@ TEST(Program, AnInstallPrefixIsShownWhole) {
   EXPECT_EQ(execute_of(plan).argv.at(0), python);
 }
 
+TEST(Program, AFirstLineBringsNoDirectoryThatWhoeverWroteItCouldChoose) {
+  // A checkout whose first line names a program of its own: the checkout would be a grant.
+  for (const char* interpreter : {"/home/me/p/bin/mypy", "/home/me/p/tools/x/bin/mypy", "/home/me/other/bin/mypy",
+                                  "/home/me/p/.pyenv/versions/1/bin/mypy"}) {
+    FakeHost host = with_script("#!" + std::string(interpreter));
+    host.program(interpreter, "ELF:" + std::string(kLoader), 1000);
+    const plan::Plan plan = must_plan(host.plan(PolicyMaker("/home/me/p/run").policy));
+    EXPECT_TRUE(bind_at(plan, interpreter)) << "the program alone";
+    EXPECT_FALSE(bind_at(plan, parent_of(parent_of(interpreter)))) << interpreter;
+  }
+  FakeHost host = with_script("#!/bin/sh");
+  host.program("/home/me/p/tools/x/bin/mypy", "ELF:" + std::string(kLoader), 1000);
+  EXPECT_TRUE(
+      bind_at(must_plan(host.plan(PolicyMaker("/home/me/p/run").interpreter("/home/me/p/tools/x/bin/mypy").policy)),
+              "/home/me/p/tools/x"))
+      << "the manifest names it";
+  FakeHost system = with_script("#!/opt/x/bin/mypy");
+  system.program("/opt/x/bin/mypy", "ELF:" + std::string(kLoader));
+  EXPECT_TRUE(bind_at(must_plan(system.plan(PolicyMaker("/home/me/p/run").policy)), "/opt/x"));
+}
+
+TEST(Program, AnEnvironmentAroundTheManifestIsNone) {
+  FakeHost host = with_script("#!/home/me/p/bin/python");
+  host.link("/home/me/p/bin/python", "/usr/bin/python3", 1000);
+  host.file("/home/me/p/pyvenv.cfg", "home = /usr/bin", 1000);
+  EXPECT_FALSE(bind_at(must_plan(host.plan(PolicyMaker("/home/me/p/run").policy)), "/home/me/p"));
+}
+
+TEST(Program, ALoaderThatIsNoneIsNotShown) {
+  FakeHost host = with_script("#!/bin/sh");
+  host.file("/home/me/.ssh/id", "key", 1000, 0600);
+  host.program("/home/me/p/run", "ELF:/home/me/.ssh/id", 1000);
+  EXPECT_EQ(testing::must_refuse(host.plan(PolicyMaker("/home/me/p/run").policy)).items.front().code, "loader-missing");
+  host.program("/home/me/p/run", "ELF:/opt/lib/ld-musl-x86_64.so.1", 1000);
+  host.file("/opt/lib/ld-musl-x86_64.so.1", "ELF", 0, 0755);
+  host.facts.paths.clear();
+  host.facts.programs.clear();
+  EXPECT_TRUE(bind_at(must_plan(host.plan(PolicyMaker("/home/me/p/run").policy)), "/opt/lib/ld-musl-x86_64.so.1"));
+}
+
 TEST(Program, APrefixThatWouldBeTooBroadIsTheFileAlone) {
   struct Case {
     const char* program;

@@ -9,6 +9,7 @@
 #include "planner/draft.h"
 #include "planner/grants.h"
 #include "planner/identity.h"
+#include "planner/kernel_files.h"
 #include "planner/planner.h"
 #include "planner/program.h"
 #include "planner/shields.h"
@@ -114,6 +115,7 @@ plan::Questions next_questions(const policy::Policy& policy, const plan::HostFac
   Asking asking(facts);
   ask_what_the_policy_names(asking, policy);
   for (std::string_view path : base_paths()) asking.path(std::string(path));
+  asking.path("/usr/local/etc");
   // Names that are not set have no answer, so they are asked once: as long as the first round is unanswered.
   if (fact_of(facts, std::string(base_paths().front())) == nullptr) {
     asking.environment(policy.env);
@@ -126,6 +128,7 @@ plan::Questions next_questions(const policy::Policy& policy, const plan::HostFac
   if (facts.sudo_uid) asking.account(*facts.sudo_uid);
   asking.path(facts.home);
   for (const plan::Account& account : facts.accounts) asking.path(account.home);
+  for (const plan::OwnPlace& place : facts.own_places) asking.path(place.path);
   asking.path(entrypoint_directory(policy, facts));
   for (const std::uint32_t uid : identity_questions(policy, facts)) asking.account(uid);
   const ShimQuestions shims = shim_questions(policy, facts);
@@ -135,6 +138,8 @@ plan::Questions next_questions(const policy::Policy& policy, const plan::HostFac
   for (const std::string& path : shims.programs) asking.program(path);
   for (const std::string& path : program_questions(policy, facts)) asking.path(path);
   for (const std::string& path : socket_questions(policy, facts)) asking.path(path);
+  for (const std::string& path : kernel_file_questions(facts)) asking.path(path);
+  for (const std::string& path : base_listings(policy, facts)) asking.directory(path);
   for (const std::string& path : grant_listings(policy, facts)) asking.directory(path);
   plan::Questions questions = asking.take();
   questions.working_directory = facts.working_directory;

@@ -3,6 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdint>
+#include <set>
+#include <string_view>
+#include <utility>
 
 #include "base/check.h"
 #include "base/text.h"
@@ -72,8 +76,9 @@ std::vector<std::string> network_words(const ManifestView& view) {
 
 std::vector<std::string> environment_words(const ManifestView& view) {
   std::vector<std::string> out;
+  const std::set<std::string_view> unset_here(view.unset_environment.begin(), view.unset_environment.end());
   for (const std::string& name : view.environment) {
-    const bool unset = std::ranges::find(view.unset_environment, name) != view.unset_environment.end();
+    const bool unset = unset_here.contains(name);
     out.push_back(base::shown(name) + (unset ? "  (not set here)" : ""));
   }
   return out;
@@ -94,8 +99,10 @@ std::string refused_text(const ManifestView& view, std::string_view source, cons
 std::string notes_text(const ManifestView& view, const Style& style) {
   std::string out;
   // What a reader was told of a line already is not told twice.
+  std::set<std::pair<std::uint32_t, std::uint32_t>> lines;
+  for (const plan::Note& callout : view.callouts) lines.emplace(callout.at.line, callout.at.column);
   const auto told = [&](const plan::Note& note) {
-    return note.at.line != 0 && std::ranges::find(view.callouts, note.at, &plan::Note::at) != view.callouts.end();
+    return note.at.line != 0 && lines.contains({note.at.line, note.at.column});
   };
   for (const plan::Note& note : view.notes)
     if (!told(note)) out += laid_out({"", "note:", Paint::kYellow, note.text, 2}, style);

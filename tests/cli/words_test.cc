@@ -3,6 +3,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include <filesystem>
 #include <nlohmann/json.hpp>
@@ -146,6 +147,44 @@ TEST_F(Words, AReportFileHoldsTheVerdict) {
   EXPECT_EQ(says({"run", "--report", "/nonexistent/r.json", manifest}).code, 125);
 }
 
+TEST_F(Words, AReportReplacesNoPartOfTheRunAndNoLinkDeviceOrPipe) {
+  const std::string script = "#!/bin/sh\nexit 7\n";
+  scene_.tree().write("work/s.sh", script, 0755);
+  const std::string manifest = scene_.approved("entrypoint: ./s.sh\npin: [./s.sh]\n");
+  const std::string text = *scene_.tree().read("work/m.yaml");
+  scene_.tree().make_directory("work/real");
+  scene_.tree().link("work/to-real", "real");
+  scene_.tree().link("work/link.json", "elsewhere.json");
+  scene_.tree().write("work/old.json", "old");
+  ASSERT_EQ(::mkfifo(scene_.in_work("pipe").c_str(), 0666), 0);
+  for (const std::string& target :
+       {manifest, scene_.in_work("s.sh"), scene_.in_work("link.json"), scene_.in_work("pipe"),
+        scene_.in_work("to-real/r.json"), std::string("/dev/stdout"), std::string("/dev/null"), std::string("-"),
+        std::string("/proc/self/fd/1"), programs().cordon, programs().launcher}) {
+    const Finished run = says({"run", "--report", target, manifest});
+    EXPECT_EQ(run.code, 125) << target << run;
+    EXPECT_THAT(run.err, HasSubstr("--report")) << target;
+  }
+  EXPECT_THAT(says({"run", "--report", "to-real/r.json", manifest}).err,
+              HasSubstr("give its real path: " + scene_.in_work("real/r.json")));
+  EXPECT_EQ(scene_.tree().read("work/m.yaml"), text);
+  EXPECT_EQ(scene_.tree().read("work/s.sh"), script);
+  EXPECT_FALSE(scene_.tree().read("work/real/r.json"));
+  for (const char* target : {"real/r.json", "old.json", "new.json"}) {
+    EXPECT_EQ(says({"run", "--report", target, manifest}).code, 7) << target;
+    EXPECT_THAT(*scene_.tree().read("work/" + std::string(target)), HasSubstr("exit_code")) << target;
+  }
+}
+
+TEST_F(Words, AReportThatCannotBeWrittenIsNoticedBeforeTheRun) {
+  scene_.tree().write("work/s.sh", "#!/bin/sh\necho ran\n", 0755);
+  const std::string manifest = scene_.approved("entrypoint: ./s.sh\n");
+  scene_.tree().make_directory("work/shut", 0500);
+  const Finished run = says({"run", "--report", "shut/r.json", manifest});
+  EXPECT_EQ(run.code, 125) << run;
+  EXPECT_EQ(run.out, "") << "it ran";
+}
+
 TEST_F(Words, EnvGivesAListedNameAndRefusesAnyOther) {
   const std::string script = "test \"$GIVEN\" = 'a b' || exit 9\n";
   EXPECT_EQ(ran(script, "env: [GIVEN]\n", {"--env", "GIVEN=a b"}).code, 0);
@@ -246,6 +285,16 @@ TEST_F(Words, ApproveAsksOnlyOnATerminalAndOnlyYesIsYes) {
   const Finished again = says({"approve", manifest});
   EXPECT_EQ(again.code, 0) << again;
   EXPECT_THAT(again.out, HasSubstr("already approved"));
+}
+
+TEST_F(Words, ApproveTakesNoAnswerThatWasTypedBeforeItsQuestion) {
+  const std::string manifest = scene_.manifest("entrypoint: ./s.sh\n");
+  Running asked = scene_.cordon({"approve", manifest}).pty().start();
+  asked.type("y\n");
+  ASSERT_TRUE(asked.expect("[y/N]")) << asked.seen();
+  asked.type("n\n");
+  EXPECT_EQ(asked.wait().code, 125) << "the early yes was taken";
+  EXPECT_EQ(scene_.bare({"cat", manifest}).out, "entrypoint: ./s.sh\n");
 }
 
 TEST_F(Words, AReApprovalSaysInSentencesWhatIsNew) {

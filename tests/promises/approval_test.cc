@@ -96,6 +96,69 @@ TEST_P(Approval, APinnedFileThatWasEditedIsStale) {
   EXPECT_TRUE(run.says("script.py")) << "which file changed is named" << run;
 }
 
+TEST_P(Approval, ALinkThatLeadsElsewhereIsStale) {
+  scene.tree().write("work/public/f", "public");
+  scene.tree().write("home/private/f", "private");
+  scene.tree().link("work/data", "public");
+  const std::string manifest =
+      scene.approved(act_manifest({"read=" + scene.in_work("data/f")}, list("read", {"./data"})));
+  ASSERT_EQ(scene.cordon({"run", manifest}).run().code, 0);
+  scene.tree().remove("work/data");
+  scene.tree().link("work/data", scene.tree().path("home/private"));
+  const Finished run = scene.cordon({"run", manifest}).run();
+  EXPECT_EQ(run.code, 125) << run;
+  EXPECT_TRUE(run.says("since it was approved") && run.says("private")) << run;
+  EXPECT_EQ(scene.cordon({"run", "--dry-run", manifest}).run().code, 125);
+  EXPECT_EQ(scene.cordon({"validate", "--strict", manifest}).run().code, 125);
+  EXPECT_EQ(scene.cordon({"run", "--allow-unapproved", manifest}).run().code, 0);
+  ASSERT_EQ(scene.approve(manifest).code, 0);
+  EXPECT_EQ(scene.cordon({"run", manifest}).run().code, 0) << "approved anew";
+}
+
+TEST_P(Approval, ADirectoryThatBecomesALinkIsStale) {
+  scene.tree().write("work/data/f", "data");
+  scene.tree().write("home/private/f", "private");
+  const std::string manifest =
+      scene.approved(act_manifest({"read=" + scene.in_work("data/f")}, list("read", {"./data"})));
+  ASSERT_EQ(scene.cordon({"run", manifest}).run().code, 0);
+  scene.tree().remove("work/data");
+  scene.tree().link("work/data", scene.tree().path("home/private"));
+  EXPECT_EQ(scene.cordon({"run", manifest}).run().code, 125);
+}
+
+TEST_P(Approval, AFirstLineThatNamesAnotherProgramIsStale) {
+  scene.tree().copy("work/bin/tool", programs().act);
+  scene.tree().write("work/secret.txt", "secret");
+  scene.tree().write("work/s.sh", "#!/bin/sh\nexit 0\n", 0755);
+  const std::string manifest = scene.approved("entrypoint: ./s.sh\n");
+  ASSERT_EQ(scene.cordon({"run", manifest}).run().code, 0);
+  scene.tree().write("work/s.sh", "#!" + scene.in_work("bin/tool") + " read=" + scene.in_work("secret.txt") + "\n",
+                     0755);
+  const Finished run = scene.cordon({"run", manifest}).run();
+  EXPECT_EQ(run.code, 125) << run;
+  EXPECT_TRUE(run.says("interpreter")) << run;
+  const Finished allowed = scene.cordon({"run", "--allow-unapproved", manifest}).run();
+  EXPECT_THAT(verdict(allowed, "read=" + scene.in_work("secret.txt")), testing::StartsWith("DENIED"))
+      << "the directory around the program is no grant" << allowed;
+  EXPECT_EQ(verdict(scene.bare({"./s.sh"}), "read=" + scene.in_work("secret.txt")), "ALLOWED") << "the control";
+}
+
+TEST_P(Approval, AStampThatCameWithTheFileIsHeldFromItsFirstRunOn) {
+  scene.tree().write("work/public/f", "public");
+  scene.tree().write("home/private/f", "private");
+  scene.tree().link("work/data", "public");
+  const std::string manifest =
+      scene.approved(act_manifest({"read=" + scene.in_work("data/f")}, list("read", {"./data"})));
+  scene.tree().remove("home/.local");
+  const Finished first = scene.cordon({"run", manifest}).run();
+  EXPECT_EQ(first.code, 0) << first;
+  EXPECT_TRUE(first.says("recorded now")) << first;
+  EXPECT_FALSE(scene.cordon({"run", manifest}).run().says("recorded now"));
+  scene.tree().remove("work/data");
+  scene.tree().link("work/data", scene.tree().path("home/private"));
+  EXPECT_EQ(scene.cordon({"run", manifest}).run().code, 125);
+}
+
 TEST_P(Approval, AManifestThatOthersCouldReplaceIsNotApproved) {
   scene.tree().make_directory("work/open");
   const std::string manifest = scene.manifest("entrypoint: ../act\n", "open/m.yaml");

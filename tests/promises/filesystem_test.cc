@@ -19,6 +19,7 @@ using testing::Not;
 using testing::StartsWith;
 
 CORDON_PROMISE(Filesystem);
+CORDON_ROOT_PROMISE(Mounted);
 
 TEST_P(Filesystem, WhatWasNotGrantedIsNotThere) {
   const std::string secret = scene.tree().write("home/secret.txt", "s");
@@ -239,6 +240,45 @@ TEST_P(Filesystem, UnderExecAllWhatWasWrittenMayBeExecuted) {
 TEST_P(Filesystem, UnderExecNoneWhatWasWrittenIsNotEvenMapped) {
   scene.tree().copy("work/out/program", programs().act);
   denied_inside({"mmap-exec=" + scene.in_work("out/program")}, list("write", {"./out"}));
+}
+
+/// In a mount namespace of the test's own: first this, then the words.
+Finished with_mounts(const Scene& scene, const std::string& mounts, const std::string& words) {
+  return scene.outside({"unshare", "--mount", "--propagation", "private", "sh", "-ec", mounts + "\n" + words})
+      .env("HOME", scene.home())
+      .run();
+}
+
+TEST_P(Mounted, TheKernelsFileSystemsBelowAGrantAreHidden) {
+  const std::string at = scene.tree().make_directory("work/c/proc");
+  const std::string groups = scene.tree().make_directory("work/c/groups");
+  const std::string mounts = "mount -t proc proc " + at + "\nmount -t sysfs sysfs " + groups;
+  const std::vector<std::string> acts = {"read=" + at + "/version", "append=" + at + "/sys/kernel/core_pattern",
+                                         "read=" + groups + "/kernel/mm/transparent_hugepage/enabled"};
+  for (const char* key : {"read", "write"}) {
+    const std::string manifest = scene.manifest(act_manifest(acts, list(key, {"./c"})));
+    const Finished run = with_mounts(scene, mounts, programs().cordon + " run --allow-unapproved " + manifest);
+    for (const std::string& act : acts) EXPECT_THAT(verdict(run, act), StartsWith("DENIED")) << key << act << run;
+    const Finished said = with_mounts(scene, mounts, programs().cordon + " validate " + manifest);
+    EXPECT_TRUE(said.says("proc file system")) << said;
+  }
+  EXPECT_EQ(with_mounts(scene, mounts, "head -c1 " + at + "/version >/dev/null").code, 0) << "the control";
+  const std::string direct = scene.manifest(act_manifest({"fork"}, list("write", {"./c/proc/sys"})));
+  EXPECT_EQ(with_mounts(scene, mounts, programs().cordon + " run --allow-unapproved " + direct).code, 125);
+}
+
+TEST_P(Mounted, WhatTheHostKeepsInUsrLocalEtcIsHiddenUnlessALineNamesIt) {
+  const std::string mounts =
+      "mount -t tmpfs none /usr/local/etc\numask 077\necho key >/usr/local/etc/x.key\necho app >/usr/local/etc/app";
+  const std::string key = "read=/usr/local/etc/x.key", app = "read=/usr/local/etc/app";
+  const std::string run = programs().cordon + " run --allow-unapproved ";
+  const Finished hidden = with_mounts(scene, mounts, run + scene.manifest(act_manifest({key, app})));
+  EXPECT_THAT(verdict(hidden, key), StartsWith("DENIED")) << hidden;
+  EXPECT_THAT(verdict(hidden, app), StartsWith("DENIED")) << hidden;
+  const Finished named =
+      with_mounts(scene, mounts, run + scene.manifest(act_manifest({key, app}, list("read", {"/usr/local/etc/app"}))));
+  EXPECT_THAT(verdict(named, key), StartsWith("DENIED")) << named;
+  EXPECT_EQ(verdict(named, app), "ALLOWED") << "the control" << named;
 }
 
 }  // namespace

@@ -49,6 +49,33 @@ TEST_P(WorkspaceOwner, AMissingWriteDirectoryIsMadeTheirs) {
   EXPECT_EQ(st.st_uid, ordinary_user().uid);
 }
 
+TEST_P(AsRoot, LendsTheOwnerOfAWorkspaceNoReach) {
+  const Identity& owner = ordinary_user();
+  Scene theirs(owner);
+  const std::string secret = scene.tree().write("home/priv/f", "secret");
+  theirs.tree().link("work/data", scene.tree().path("home/priv"));
+  const std::string read = "read=" + theirs.in_work("data/f");
+  const std::string manifest = theirs.manifest(act_manifest({read}, list("read", {"./data"})));
+  const auto run = [&] { return theirs.cordon({"run", "--allow-unapproved", manifest}).as(GetParam()).run(); };
+  ASSERT_EQ(::chmod(scene.home().c_str(), 0700), 0);
+  const Finished shut = run();
+  EXPECT_EQ(shut.code, 125) << shut;
+  EXPECT_TRUE(shut.says("somebody else can choose")) << shut;
+  ASSERT_EQ(::chmod(scene.home().c_str(), 0755), 0);
+  EXPECT_EQ(verdict(run(), read), "ALLOWED") << "the control: the owner could go there itself";
+  EXPECT_TRUE(scene.tree().read("home/priv/f")) << secret;
+}
+
+TEST_P(AsRoot, MakesNothingForTheOwnerWhereTheOwnerCouldNot) {
+  Scene theirs(ordinary_user());
+  const std::string mine = scene.tree().make_directory("home/mine");
+  theirs.tree().link("work/out", mine);
+  const std::string there = theirs.manifest(act_manifest({"fork"}, list("write", {"./out/x"})));
+  const Finished run = theirs.cordon({"run", "--allow-unapproved", there}).as(GetParam()).run();
+  EXPECT_EQ(run.code, 125) << run;
+  EXPECT_FALSE(scene.tree().exists("home/mine/x"));
+}
+
 TEST_P(AsRoot, KeepsUidZeroAndNoCapability) {
   Scene theirs(ordinary_user());
   const std::string manifest = theirs.manifest(act_manifest({"show-ids", "show-file=/proc/self/status"}));

@@ -1,14 +1,29 @@
 #include "policy/manifest/decode.h"
 
 #include <algorithm>
+#include <string>
 #include <utility>
 
 #include "base/text.h"
 #include "policy/manifest/keys.h"
+#include "policy/manifest/manifest.h"
 #include "policy/manifest/reading.h"
 
 namespace cordon::policy::manifest {
 namespace {
+
+/// The first entry beyond so many, of all lists together; nothing where there are no more.
+const Node* entry_beyond(const Node& node, std::size_t& left) {
+  for (const Node& item : node.items) {
+    if (left == 0) return &item;
+    --left;
+    if (const Node* deeper = entry_beyond(item, left)) return deeper;
+  }
+  for (const Pair& pair : node.pairs) {
+    if (const Node* deeper = entry_beyond(pair.value, left)) return deeper;
+  }
+  return nullptr;
+}
 
 class Decoder {
  public:
@@ -242,6 +257,11 @@ void Decoder::provenance_entry(Provenance& provenance, const Member& row, const 
 void Decoder::check_whole(const Tree& tree) {
   // After a syntax error what is missing may stand behind it.
   if (!tree.complete) return;
+  std::size_t left = kMostEntries;
+  if (const Node* extra = entry_beyond(tree.root, left)) {
+    reading_.error("too-many-entries", *extra, "the lists hold more than " + std::to_string(kMostEntries) + " entries",
+                   "grant directories instead of single files");
+  }
   if (!entrypoint_given_ && !reading_.suggested("entrypoint"))
     reading_.error("entrypoint-required", tree.root, "\"entrypoint\" is required, and missing",
                    "add a line: entrypoint: ./script");

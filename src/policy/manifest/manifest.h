@@ -26,6 +26,7 @@ namespace cordon::policy::manifest {
 
 /// Longest manifest, in bytes. A reader should take one byte more than this and hand it in: parse() says the rest.
 inline constexpr std::size_t kMaxBytes = std::size_t{1} << 20;
+inline constexpr std::size_t kMostEntries = 4096;  ///< of all lists together
 
 struct Loaded {
   Policy policy;            ///< as written: no grant has a `path` yet

@@ -177,7 +177,8 @@ TEST(Parse, depth_of_a_mebibyte_costs_nothing) {
 
 TEST(Parse, width_of_a_mebibyte_is_linear_and_its_problems_are_counted) {
   const std::size_t room = kMaxBytes - 64;
-  EXPECT_TRUE(parsed("entrypoint: ./x\nread:\n" + repeated("- ./a/b/c\n", room)));
+  EXPECT_THAT(codes(quickly("entrypoint: ./x\nread:\n" + repeated("- ./a/b/c\n", room))),
+              ElementsAre("too-many-entries"));
   EXPECT_THAT(codes(quickly("entrypoint: ./x\nargs: [" + repeated("a,", room) + "]\n")),
               ElementsAre("too-many-values"));
   const base::Diagnostics many = quickly("entrypoint: ./x\nread: [" + repeated("~,", kMaxBytes / 8) + "]\n");
@@ -188,6 +189,20 @@ TEST(Parse, width_of_a_mebibyte_is_linear_and_its_problems_are_counted) {
                                   repeated("a: b\n", room), "entrypoint: ./x\nargs: [" + repeated("*a,", room) + "]\n",
                                   "entrypoint: ./x\nnetwork: [" + repeated("a:1,", room / 4) + "]\n"})
     EXPECT_EQ(quickly(text).size(), 51U);
+}
+
+TEST(Parse, four_thousand_and_ninety_six_entries_of_all_lists_are_read_and_one_more_is_not) {
+  const auto with = [](std::size_t reads, std::size_t names) {
+    std::string text = "entrypoint: ./x\nenv:\n";
+    for (std::size_t i = 0; i < names; ++i) text += "- N" + std::to_string(i) + "\n";
+    text += "read:\n";
+    for (std::size_t i = 0; i < reads; ++i) text += "- ./d" + std::to_string(i) + "\n";
+    return text;
+  };
+  EXPECT_TRUE(parsed(with(4000, 96)));
+  const base::Diagnostics found = errors(with(4000, 97));
+  ASSERT_THAT(codes(found), ElementsAre("too-many-entries"));
+  EXPECT_EQ(found[0].at.line, 2U + 97U + 1U + 4000U) << "the first that is too many";
 }
 
 TEST(Parse, keys_of_a_mebibyte_are_counted_too) {

@@ -1,0 +1,17 @@
+// Cordon's own program, launcher, configuration, state and cache: whoever writes there decides what the next run holds.
+// Below a write grant they are read-only; what does not exist yet, and what is reached through a link that the target
+// could exchange, cannot be held so and refuses the grant, as does a grant that is or lies in one.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "planner/draft.h"
+#include "planner/mounts.h"
+
+namespace cordon::planner {
+
+/// After every write grant is known.
+void guard_own_places(Draft& draft, std::vector<Want>& wants);
+
+}  // namespace cordon::planner
