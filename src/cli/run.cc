@@ -199,7 +199,7 @@ base::Result<plan::Outcome, Stop> Job::start_and_wait(const plan::Plan& plan) {
   options.launcher = launcher_source();
   options.terminal = supervise::Terminal::kForeground;
   if (enforce::hold::Holds::needed_by(plan)) {
-    options.hold_registry = hold_registry(state_directory(context_.invocation.caller, host_->facts.home),
+    options.hold_registry = hold_registry(state_directory(context_.invocation.caller, own_home(host_->facts)),
                                           approval_caller(context_.invocation));
   }
   options.when_mounted = [this] { host_->session.pins().release(); };
