@@ -20,7 +20,7 @@ bool matches_address(const HostPattern& pattern, const Address& address) {
 /// A deny of an IPv4 block holds for every IPv6 spelling of what lies in it.
 bool denies(const HostPattern& pattern, const Host& host) {
   if (matches(pattern, host)) return true;
-  const Address* address = std::get_if<Address>(&host);
+  const Address* address = host.address();
   if (address == nullptr) return false;
   return std::ranges::any_of(embedded_ipv4(*address, {}),
                              [&](const Address& inner) { return matches_address(pattern, inner); });
@@ -28,7 +28,7 @@ bool denies(const HostPattern& pattern, const Host& host) {
 
 /// "10.0.0.0/8" means to reach private hosts; "0.0.0.0/0" is only a long way to write "every address".
 Admission admission_of(const HostPattern& pattern, const Host& host) {
-  const Address* address = std::get_if<Address>(&host);
+  const Address* address = host.address();
   if (address == nullptr) return Admission::kByName;
   if (pattern.kind == HostKind::kAddress) return Admission::kByLiteral;
   if (pattern.kind != HostKind::kBlock) return Admission::kByName;
@@ -39,8 +39,7 @@ Admission admission_of(const HostPattern& pattern, const Host& host) {
 }  // namespace
 
 std::string to_string(const Host& host) {
-  if (const auto* name = std::get_if<HostName>(&host)) return name->str();
-  return to_string(std::get<Address>(host));
+  return host.name() != nullptr ? host.name()->str() : to_string(*host.address());
 }
 
 std::optional<Host> parse_client_host(std::string_view text) {
@@ -48,16 +47,15 @@ std::optional<Host> parse_client_host(std::string_view text) {
     if (!text.ends_with(']')) return std::nullopt;
     const auto address = parse_address(text.substr(1, text.size() - 2));
     if (!address || address->family != Family::kIpv6) return std::nullopt;
-    return *address;
+    return Host(*address);
   }
-  if (const auto address = parse_address(text); address && address->family == Family::kIpv4) return *address;
-  if (auto name = HostName::parse(text)) return std::move(*name);
+  if (const auto address = parse_address(text); address && address->family == Family::kIpv4) return Host(*address);
+  if (auto name = HostName::parse(text)) return Host(std::move(*name));
   return std::nullopt;
 }
 
 bool matches(const HostPattern& pattern, const Host& host) {
-  if (const auto* name = std::get_if<HostName>(&host)) return matches_name(pattern, *name);
-  return matches_address(pattern, std::get<Address>(host));
+  return host.name() != nullptr ? matches_name(pattern, *host.name()) : matches_address(pattern, *host.address());
 }
 
 Decision Rules::decide(const Host& host, std::uint16_t port) const {

@@ -7,7 +7,9 @@
 
 #include <cstdint>
 #include <optional>
-#include <variant>
+#include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "policy/network/address.h"
@@ -17,7 +19,21 @@
 
 namespace cordon::policy::network {
 
-using Host = std::variant<HostName, Address>;
+/// A name or an address. By default 0.0.0.0, which is never dialled.
+class Host {
+ public:
+  Host() = default;
+  Host(HostName name) : name_(std::move(name)) {}      // NOLINT: each is a host as it is
+  Host(const Address& address) : address_(address) {}  // NOLINT
+  /// Nothing where it is an address.
+  [[nodiscard]] const HostName* name() const { return name_.str().empty() ? nullptr : &name_; }
+  [[nodiscard]] const Address* address() const { return name_.str().empty() ? &address_ : nullptr; }
+  friend bool operator==(const Host&, const Host&) = default;
+
+ private:
+  HostName name_;
+  Address address_;
+};
 std::string to_string(const Host& host);
 
 /// A host as a client writes it in a request: a name, a canonical IPv4 address, or a canonical IPv6 one in brackets.

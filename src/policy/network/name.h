@@ -1,9 +1,10 @@
 // HostName: a host name as it goes over the wire: letters, digits and inner hyphens, lower case, no dot at an end, at
 // most 253 bytes, and nothing that a resolver would read as an address.
 //
-// A HostName can only be made by parse(), so whoever holds one holds a checked name: the resolver is asked for nothing
-// else. Names from the wire (DNS, HTTP) may be in upper case and may end in one dot; there is no other tolerance. Names
-// in Unicode are turned into this form by idna.h before they come here; the broker never sees them.
+// A HostName with anything in it can only be made by parse(), so whoever holds one holds a checked name: the resolver
+// is asked for nothing else. Names from the wire (DNS, HTTP) may be in upper case and may end in one dot; there is no
+// other tolerance. Names in Unicode are turned into this form by idna.h before they come here; the broker never sees
+// them.
 #pragma once
 
 #include <optional>
@@ -20,6 +21,8 @@ inline constexpr std::size_t kLongestLabel = 63;
 
 class HostName {
  public:
+  HostName() = default;  ///< no name: empty
+
   /// As the target, a DNS query or a proxy request spells it.
   static std::optional<HostName> parse(std::string_view text);
 
