@@ -61,6 +61,7 @@ kernel::Sys<void> Broker::run(const Ready& ready) {
   now_ns_ = kernel::monotonic_ns();
   if (!watch_all()) return base::fail(kernel::Errno{EINVAL, "epoll_ctl"});
   outgoing_.emplace_back(ready);
+  report();
   std::array<epoll_event, kEventsPerTurn> events{};
   while (!over_) {
     const auto got = poller_.wait(events, wait_ms());
