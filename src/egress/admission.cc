@@ -6,6 +6,7 @@
 
 #include "egress/broker.h"
 #include "egress/destination.h"
+#include "policy/network/synthetic.h"
 
 namespace cordon::egress {
 namespace {
@@ -17,6 +18,12 @@ using policy::network::Outcome;
 constexpr int kAcceptsPerTurn = 64;
 
 std::uint32_t lookup_detail(LookupStatus status) { return kLookupDetail + static_cast<std::uint32_t>(status); }
+
+/// The name server that resolv.conf names, over TCP: the redirect takes that connection too.
+bool is_own_dns(const kernel::Endpoint& wanted) {
+  const Address address = address_of(wanted);
+  return wanted.port == 53 && (address == policy::network::kOwnIpv4 || address == policy::network::kOwnIpv6);
+}
 
 std::string_view text_of(std::span<const std::byte> bytes) {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
@@ -88,11 +95,18 @@ void Broker::find_destination(Connection& connection, const Listener& listener) 
     if (wanted && local && *wanted == *local) return refuse(connection, Verdict::kMalformed);
   }
   if (!wanted || wanted->family == AF_UNSPEC) return refuse(connection, Verdict::kMalformed);
+  if (is_own_dns(*wanted)) return pass_to_dns(connection);
   const auto destination = read_destination(address_of(*wanted), wanted->port, names_);
   if (!destination) return refuse(connection, Verdict::kMalformed);
   connection.host = destination->host;
   connection.port = destination->port;
   decide(connection);
+}
+
+void Broker::pass_to_dns(Connection& connection) {
+  poller_.forget(connection.client, connection.client_watch);
+  dns_.accept(std::move(connection.client), now_ns_);
+  close(connection, End::kOrderly);
 }
 
 void Broker::on_head(Connection& connection) {

@@ -69,6 +69,7 @@ class Broker {
   void refuse_for_want_of_descriptors(kernel::FdView listener);
   void take_connection(kernel::Accepted accepted, const Listener& listener);
   void find_destination(Connection& connection, const Listener& listener);
+  void pass_to_dns(Connection& connection);
   void on_head(Connection& connection);
   void take_request(Connection& connection, Request request);
   void decide(Connection& connection);

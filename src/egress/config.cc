@@ -33,7 +33,7 @@ std::vector<Rule> read_rules(Reader& in) {
     const auto ports = in.text(11);
     auto rule = policy::network::parse_rule(host, ports, meaning);
     // The spelling must be the canonical one too: what is shown elsewhere is what holds here.
-    if (!rule || to_string(rule->host) != host || to_string(rule->ports) != ports) {
+    if (!rule || rule->host.suffix != meaning || to_string(rule->host) != host || to_string(rule->ports) != ports) {
       in.fail();
     } else {
       rules.push_back(std::move(*rule));

@@ -22,11 +22,14 @@ std::string key_of(const Row& row) {
 std::uint32_t Tally::row_for(Row row) {
   std::string key = key_of(row);
   if (const auto known = ids_.find(key); known != ids_.end()) return known->second;
-  if (rows_.size() >= most_ && (!row.host.empty() || row.port != 0)) {
+  const bool dns = row.via == Via::kDns;
+  const bool full = rows_.size() >= most_ || (dns && dns_rows_ >= most_ / 2);
+  if (full && (!row.host.empty() || row.port != 0)) {
     row.host.clear();
     row.port = 0;
     return row_for(std::move(row));
   }
+  if (dns) ++dns_rows_;
   row.id = static_cast<std::uint32_t>(rows_.size());
   ids_.emplace(std::move(key), row.id);
   rows_.push_back(std::move(row));

@@ -62,7 +62,11 @@ Fd sealed(std::span<const std::byte> bytes) {
   return memory;
 }
 
-void write_file(const char* path, const std::string& text) { std::ofstream(path) << text; }
+void write_file(const char* path, const std::string& text) {
+  std::ofstream out(path);
+  out << text << std::flush;
+  require(out.good(), std::string("write ") + path);
+}
 
 }  // namespace
 

@@ -24,6 +24,13 @@
 
 namespace cordon::test {
 
+// Addresses of the host's namespace, where they lead nowhere: a public one of each family, a second public one, a
+// private one.
+inline constexpr const char* kPublic4 = "93.184.216.34";
+inline constexpr const char* kPublic6 = "2606:2800:220::1";
+inline constexpr const char* kOther4 = "93.184.216.35";
+inline constexpr const char* kPrivate4 = "10.1.2.3";
+
 /// Once, at the start of the program: an own network namespace (and, for an ordinary user, a user namespace for it).
 void enter_host_network();
 
