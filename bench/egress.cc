@@ -1,6 +1,6 @@
 // bench/egress: what the broker costs. One machine, two network namespaces on lo: a client in the sandbox reaches a
 // server of the host through the broker, and a client beside the server reaches it directly. Rounds of both take turns,
-// so that what else the machine does meets both; ratios are what counts.
+// (ROUNDS is the only argument; 10) so that what else the machine does meets both; ratios are what counts.
 //
 //   bulk        one stream of BULK bytes to the client, MB/s
 //   trip        one byte there and back on an open connection, µs
@@ -12,6 +12,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstdlib>
 #include <fstream>
 #include <functional>
 #include <string>
@@ -27,7 +28,7 @@ using cordon::base::Fd;
 using Clock = std::chrono::steady_clock;
 
 constexpr std::size_t kBulk = 256U << 20;
-constexpr int kRounds = 10, kTrips = 1'000, kConnects = 300, kParallel = 1'000;
+constexpr int kTrips = 1'000, kConnects = 300, kParallel = 1'000;
 
 double seconds(const std::function<void()>& act) {
   const auto start = Clock::now();
@@ -107,7 +108,7 @@ void print(const char* what, const std::vector<double>& direct, const std::vecto
   fmt::print("{:10} {:10.1f} {:10.1f} {:8.2f}  {}\n", what, a, b, b / a, unit);
 }
 
-int run() {
+int run(int rounds) {
   const Server server(kPublic4, 8443, serve);
   Sandbox box;
   box.allow("a.example", "8443");
@@ -118,7 +119,7 @@ int run() {
   const auto broker = [&] { return connect_to(address, 8443); };
   Times straight, through;
   const std::uint64_t idle = memory_kib(box.pid());
-  for (int i = 0; i < kRounds; ++i) {
+  for (int i = 0; i < rounds; ++i) {
     measure(direct, straight);
     box.inside([&] { measure(broker, through); });
   }
@@ -139,12 +140,12 @@ int run() {
 
 }  // namespace
 
-int main() {
+int main(int argc, char** argv) {
   enter_host_network();
   add_address(kPublic4, 32);
   rlimit files{};
   ::getrlimit(RLIMIT_NOFILE, &files);
   files.rlim_cur = files.rlim_max;
   ::setrlimit(RLIMIT_NOFILE, &files);
-  return run();
+  return run(argc > 1 ? std::atoi(argv[1]) : 10);
 }

@@ -144,7 +144,7 @@ TEST_F(Broker, AnAddressIsPinnedSoThatANameCannotChangeUnderneath) {
   box_.hosts["a.example"] = {kPublic4};
   box_.start();
   EXPECT_EQ(read_all(box_.reach("a.example", 8443)), "hello");
-  box_.inside([&] { box_.hosts["a.example"] = {kOther4}; });
+  box_.move_host("a.example", {kOther4});
   EXPECT_EQ(read_all(box_.reach("a.example", 8443)), "hello");
   EXPECT_THAT(box_.asked(), ElementsAre("a.example"));
 }

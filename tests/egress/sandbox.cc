@@ -16,6 +16,7 @@
 #include <cstring>
 #include <fstream>
 #include <set>
+#include <utility>
 
 #include "egress/netlink.h"
 #include "kernel/net.h"
@@ -145,8 +146,10 @@ Sandbox::Sandbox() {
     while (true) {
       wake_.wait(lock, [&] { return over_ || act_ != nullptr; });
       if (over_) return;
-      act_();
-      act_ = nullptr;
+      const auto act = std::exchange(act_, nullptr);
+      lock.unlock();  // the resolver's thread needs it meanwhile
+      act();
+      lock.lock();
       done_ = true;
       wake_.notify_all();
     }
@@ -255,6 +258,11 @@ void Sandbox::answer_lookups() {
     }
     if (::send(resolver_.get(), &answer, sizeof answer, MSG_NOSIGNAL) < 0) return;
   }
+}
+
+void Sandbox::move_host(const std::string& name, std::vector<std::string> addresses) {
+  const std::lock_guard lock(mutex_);
+  hosts[name] = std::move(addresses);
 }
 
 std::vector<std::string> Sandbox::asked() {

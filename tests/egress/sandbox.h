@@ -68,7 +68,8 @@ class Sandbox {
   ~Sandbox();
 
   egress::Config config;                                  ///< before start(); listeners are filled in
-  std::map<std::string, std::vector<std::string>> hosts;  ///< what the resolver answers
+  std::map<std::string, std::vector<std::string>> hosts;  ///< what the resolver answers; before start()
+  void move_host(const std::string& name, std::vector<std::string> addresses);  ///< after it
   void allow(const std::string& host, const std::string& ports);
   void deny(const std::string& host, const std::string& ports);
   void start();
