@@ -83,7 +83,10 @@ void Broker::turn(std::span<const epoll_event> events) {
 }
 
 void Broker::dispatch(const Tag& tag, std::uint32_t events) {
-  if (tag.owner == Owner::kControl) return on_control();
+  if (tag.owner == Owner::kControl) {
+    has_room_ = has_room_ || (events & EPOLLOUT) != 0;
+    return on_control();
+  }
   if (tag.owner == Owner::kResolver) return on_resolver();
   if (tag.owner == Owner::kListener) return on_listener(tag.handle.slot);
   if (tag.owner == Owner::kDnsConnection) return dns_.on_event(tag.handle, now_ns_);
@@ -145,10 +148,11 @@ bool Broker::send(const Record& record) {
 void Broker::report() {
   auto& questions = gatekeeper_.outgoing();
   std::size_t sent = 0;
-  bool room = true;
+  bool room = has_room_;
   while (room && !outgoing_.empty() && (room = send(outgoing_.front()))) outgoing_.pop_front();
   while (room && !questions.empty() && (room = send(questions.front()))) questions.pop_front();
   while (room && tally_.has_news() && sent++ < kRecordsPerTurn && (room = send(tally_.news()))) tally_.told();
+  has_room_ = room;
   const bool waits = !room || (tally_.has_news() && sent >= kRecordsPerTurn);
   const std::uint32_t events = EPOLLIN | (waits ? EPOLLOUT : 0U);
   if (!poller_.watch(sockets_.control, {Owner::kControl, 0, {}}, events, control_watch_)) over_ = true;
@@ -166,6 +170,7 @@ void Broker::tick() {
   }
   if (now_ns_ - beat_ns_ < config_.bounds.heartbeat_ms * kMs) return;
   beat_ns_ = now_ns_;
+  tally_.release_bytes();
   // A beat that has not gone out yet says the same as a second one.
   if (outgoing_.empty()) outgoing_.emplace_back(Heartbeat{beats_++, static_cast<std::uint32_t>(open_)});
 }
@@ -191,6 +196,7 @@ void Broker::finish() {
   }
   outgoing_.clear();
   gatekeeper_.outgoing().clear();
+  tally_.release_bytes();
   const std::uint64_t until = now_ns_ + kFarewellMs * kMs;
   while (kernel::monotonic_ns() < until) {
     if (!tally_.has_news()) {

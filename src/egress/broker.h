@@ -86,7 +86,7 @@ class Broker {
 
   // broker_relay.cc: from the relay to the end
   void establish(Connection& connection);
-  void pump(Connection& connection);
+  void pump(Connection& connection, Relay::Turn turn);
   void on_client(Connection& connection, std::uint32_t events);
   void on_server(Connection& connection, std::uint32_t events);
   void refuse(Connection& connection, Verdict verdict, std::uint32_t detail = 0, int status = 502);
@@ -128,6 +128,7 @@ class Broker {
   kernel::Fd spare_;  ///< given up to accept and refuse where descriptors have run out
   std::deque<Record> outgoing_;
   std::uint64_t now_ns_ = 0, swept_ns_ = 0, beat_ns_ = 0, beats_ = 0;
+  bool has_room_ = true;  ///< the control socket took the last record
   bool over_ = false;
 };
 

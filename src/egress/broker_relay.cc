@@ -15,6 +15,9 @@ std::span<const std::byte> bytes_of(std::string_view text) {
   return std::as_bytes(std::span(text.data(), text.size()));
 }
 
+/// `own` is the direction that the side with these events is the source of.
+Relay::Turn turn_of(std::uint32_t events, Relay::Turn own) { return events == EPOLLIN ? own : Relay::Turn::kBoth; }
+
 bool hurries(Stage stage) { return stage != Stage::kRelaying; }
 
 }  // namespace
@@ -69,12 +72,12 @@ void Broker::establish(Connection& connection) {
   connection.answer = {};
   stage(connection, Stage::kRelaying, 0);
   connection.moved_ns = now_ns_;
-  pump(connection);
+  pump(connection, Relay::Turn::kBoth);
 }
 
-void Broker::pump(Connection& connection) {
+void Broker::pump(Connection& connection, Relay::Turn turn) {
   Relay& relay = *connection.relay;
-  const Relay::State state = relay.pump(connection.client, connection.server);
+  const Relay::State state = relay.pump(connection.client, connection.server, turn);
   const Relay::Moved moved = relay.take_moved();
   if (moved.out + moved.in > 0) {
     tally_.add_bytes(connection.row, moved.out, moved.in);
@@ -95,7 +98,7 @@ void Broker::on_client(Connection& connection, std::uint32_t events) {
     return;
   }
   const Handle self = connection.self;
-  pump(connection);
+  pump(connection, turn_of(events, Relay::Turn::kOut));
   // Both of its directions are over and yet something is left to pass on: it would be told without end.
   if ((events & EPOLLHUP) != 0 && find(self) != nullptr) poller_.forget(connection.client, connection.client_watch);
 }
@@ -108,7 +111,7 @@ void Broker::on_server(Connection& connection, std::uint32_t events) {
   if (connection.stage == Stage::kUpstream) return on_upstream(connection);
   if (connection.stage != Stage::kRelaying) return;
   const Handle self = connection.self;
-  pump(connection);
+  pump(connection, turn_of(events, Relay::Turn::kIn));
   if ((events & EPOLLHUP) != 0 && find(self) != nullptr) poller_.forget(connection.server, connection.server_watch);
 }
 

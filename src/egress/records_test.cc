@@ -80,6 +80,7 @@ TEST(Tallies, CountEachDestinationInOneRow) {
   EXPECT_EQ(tally.count(denied("a.example", 443)), first);
   EXPECT_NE(tally.count(denied("a.example", 80)), first);
   tally.add_bytes(first, 10, 20);
+  tally.release_bytes();
   std::size_t news = 0;
   while (tally.has_news()) {
     const Row row = tally.news();
@@ -93,6 +94,8 @@ TEST(Tallies, CountEachDestinationInOneRow) {
   }
   EXPECT_EQ(news, 2U);
   tally.add_bytes(first, 1, 0);
+  EXPECT_FALSE(tally.has_news());
+  tally.release_bytes();
   EXPECT_TRUE(tally.has_news());
 }
 

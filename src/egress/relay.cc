@@ -80,7 +80,8 @@ Relay::Step Relay::copy(Direction& direction, kernel::FdView from, kernel::FdVie
   if (!sent && sent.error().code != EAGAIN) return Step::kBroken;
   const std::size_t done = sent ? *sent : 0;
   direction.untold += done;
-  if (done == *got) return Step::kMoved;
+  // Less than there was room for: nothing more is there now, and its event will come.
+  if (done == *got) return *got < most ? Step::kBlocked : Step::kMoved;
   direction.held.assign(bytes.begin() + static_cast<std::ptrdiff_t>(done), bytes.end());
   direction.held_at = 0;
   return Step::kBlocked;
@@ -129,8 +130,9 @@ bool Relay::run(Direction& direction, kernel::FdView from, kernel::FdView to) {
   return true;
 }
 
-Relay::State Relay::pump(kernel::FdView client, kernel::FdView server) {
-  if (!run(out_, client, server) || !run(in_, server, client)) return State::kBroken;
+Relay::State Relay::pump(kernel::FdView client, kernel::FdView server, Turn turn) {
+  if (turn != Turn::kIn && !run(out_, client, server)) return State::kBroken;
+  if (turn != Turn::kOut && !run(in_, server, client)) return State::kBroken;
   // A client whose one request was sent has nothing more to say: the answer's end is the end.
   const bool out_done = out_.finished || (out_.budget == 0 && !out_.waiting());
   return out_done && in_.finished ? State::kDone : State::kGoing;

@@ -64,7 +64,10 @@ class Relay {
   /// Nothing more than this many bytes is taken from the client.
   void limit_client(std::uint64_t bytes) { out_.budget = bytes; }
 
-  State pump(kernel::FdView client, kernel::FdView server);
+  /// What an event can have made possible: a side that became readable moves its own direction, one that became
+  /// writable the other.
+  enum class Turn : std::uint8_t { kBoth, kOut, kIn };
+  State pump(kernel::FdView client, kernel::FdView server, Turn turn);
 
   /// epoll events that can take the relay further.
   [[nodiscard]] std::uint32_t wanted(Side side) const;

@@ -34,6 +34,7 @@ std::uint32_t Tally::row_for(Row row) {
   ids_.emplace(std::move(key), row.id);
   rows_.push_back(std::move(row));
   is_dirty_.push_back(false);
+  is_moved_.push_back(false);
   return rows_.back().id;
 }
 
@@ -51,7 +52,17 @@ std::uint32_t Tally::count(Row row) {
 void Tally::add_bytes(std::uint32_t id, std::uint64_t out, std::uint64_t in) {
   rows_[id].bytes_out += out;
   rows_[id].bytes_in += in;
-  mark(id);
+  if (is_moved_[id]) return;
+  is_moved_[id] = true;
+  moved_.push_back(id);
+}
+
+void Tally::release_bytes() {
+  for (const std::uint32_t id : moved_) {
+    is_moved_[id] = false;
+    mark(id);
+  }
+  moved_.clear();
 }
 
 void Tally::mark(std::uint32_t id) {

@@ -20,7 +20,9 @@ class Tally {
 
   /// Counts one; answers its row. `row` without id and counters.
   std::uint32_t count(Row row);
+  /// Bytes alone are no news until release_bytes(): they change with every turn of a relay.
   void add_bytes(std::uint32_t id, std::uint64_t out, std::uint64_t in);
+  void release_bytes();
 
   [[nodiscard]] bool has_news() const { return !dirty_.empty(); }
   /// A row that changed since it was last taken.
@@ -36,6 +38,8 @@ class Tally {
   std::vector<Row> rows_;
   std::vector<bool> is_dirty_;
   std::vector<std::uint32_t> dirty_;
+  std::vector<std::uint32_t> moved_;  ///< rows with bytes that were not told
+  std::vector<bool> is_moved_;
   std::unordered_map<std::string, std::uint32_t> ids_;
 };
 
