@@ -37,7 +37,17 @@ bool take(int fd, std::string& into) {
   return n > 0 || (n < 0 && (errno == EINTR || errno == EAGAIN));
 }
 
-std::string on_one_line(std::string_view text) {
+/// What a message's further lines start with on standard error, before their indentation.
+constexpr std::string_view kMark = "\ncordon:";
+
+std::string without_marks(std::string text) {
+  for (auto at = text.find(kMark); at != std::string::npos; at = text.find(kMark, at + 1))
+    if (text.compare(at + kMark.size(), 2, "  ") == 0) text.erase(at + 1, kMark.size() - 1);
+  return text;
+}
+
+std::string on_one_line(std::string_view wrapped) {
+  const std::string text = without_marks(std::string(wrapped));
   std::string line;
   for (const char c : text) {
     const bool space = c == ' ' || c == '\n' || c == '\r';

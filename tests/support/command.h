@@ -26,7 +26,7 @@ struct Finished {
   std::string out;  ///< stdout; with pty() everything that the terminal showed
   std::string err;
   [[nodiscard]] bool ok() const { return code == 0; }
-  /// Anywhere in out or err; where a line was wrapped does not matter.
+  /// Anywhere in out or err; where a line was wrapped, and that each line of it is marked as Cordon's, does not matter.
   [[nodiscard]] bool says(std::string_view text) const;
 };
 std::ostream& operator<<(std::ostream& out, const Finished& finished);

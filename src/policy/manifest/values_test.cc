@@ -133,9 +133,11 @@ TEST(Share, percentages_with_at_most_two_decimals) {
 }
 
 TEST(Duration, whole_numbers_with_s_m_or_h) {
-  expect_accepted(Rule::kDuration, {"1s", "90s", "10m", "24h"});
-  for (const char* bad : {"", "s", "0s", "90", "1.5h", "1d", "1ms", "-1s", "01s", "1h30m", "9223372036854775807h"})
+  expect_accepted(Rule::kDuration, {"1s", "90s", "10m", "24h", "8760h", "525600m", "31536000s"});
+  for (const char* bad : {"", "s", "0s", "90", "1.5h", "1d", "1ms", "-1s", "01s", "1h30m"})
     EXPECT_THAT(complaint(Rule::kDuration, bad), HasSubstr("is not a time")) << bad;
+  for (const char* long_time : {"8761h", "525601m", "31536001s", "9223372036854775807h", "99999999999999999999h"})
+    EXPECT_THAT(complaint(Rule::kDuration, long_time), HasSubstr("is too long")) << long_time;
   EXPECT_EQ(parse_duration_ms("90s"), 90'000U);
   EXPECT_EQ(parse_duration_ms("2h"), 7'200'000U);
 }
