@@ -40,7 +40,8 @@ Sink::Sink(base::FdView given) : given_(given) {
 kernel::Sys<std::size_t> Sink::write(std::span<const std::byte> bytes) const {
   if (kind_ == Kind::kOwn) return none_if_full(kernel::write(own_, bytes));
   if (kind_ == Kind::kSocket) return none_if_full(kernel::send(given_, bytes, MSG_DONTWAIT | MSG_NOSIGNAL));
-  if (kind_ == Kind::kFile) return kernel::write(given_, bytes);
+  // Of no descriptor poll(2) says for ever that it has no room; write(2) says what is wrong with it.
+  if (kind_ == Kind::kFile || given_.get() < 0) return kernel::write(given_, bytes);
   std::array<pollfd, 1> room{pollfd{.fd = given_.get(), .events = POLLOUT, .revents = 0}};
   const auto ready = kernel::poll(room, 0);
   if (!ready && ready.error().code != EINTR) return base::fail(ready.error());
