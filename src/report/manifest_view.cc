@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstdint>
+#include <array>
 #include <set>
 #include <string_view>
 #include <utility>
@@ -96,13 +96,20 @@ std::string refused_text(const ManifestView& view, std::string_view source, cons
   return all.items.empty() ? std::string() : "\n" + text(all, source, "", style);
 }
 
+// What a reader was told of a line already is not told twice; anything else about that line is told all the same.
+bool says_it(std::string_view callout, std::string_view note) {
+  constexpr std::array kSame = std::to_array<std::pair<std::string_view, std::string_view>>(
+      {{"read-missing", "missing-read"}, {"write-makes-directory", "makes-directory"}});
+  return callout == note || std::ranges::find(kSame, std::pair(callout, note)) != kSame.end();
+}
+
 std::string notes_text(const ManifestView& view, const Style& style) {
   std::string out;
-  // What a reader was told of a line already is not told twice.
-  std::set<std::pair<std::uint32_t, std::uint32_t>> lines;
-  for (const plan::Note& callout : view.callouts) lines.emplace(callout.at.line, callout.at.column);
   const auto told = [&](const plan::Note& note) {
-    return note.at.line != 0 && lines.contains({note.at.line, note.at.column});
+    return note.at.line != 0 && std::ranges::any_of(view.callouts, [&](const plan::Note& callout) {
+             return callout.at.line == note.at.line && callout.at.column == note.at.column &&
+                    says_it(callout.code, note.code);
+           });
   };
   for (const plan::Note& note : view.notes)
     if (!told(note)) out += laid_out({"", "note:", Paint::kYellow, note.text, 2}, style);

@@ -90,6 +90,18 @@ TEST(ManifestView, ANoteAboutALineThatACalloutNamesIsNotToldTwice) {
   EXPECT_THAT(said, testing::HasSubstr("note: told once\n"));
 }
 
+TEST(ManifestView, AnotherNoteAboutALineThatACalloutNamesIsTold) {
+  ManifestView view = fetch();
+  const base::Span line{.file = "m.yaml", .line = 3, .column = 8};
+  view.callouts = {{"grant-in-tmp", "read: ./c: every user may make files there", line},
+                   {"read-missing", "read: ./d does not exist here", line}};
+  view.notes = {{"kernel-files-hidden", "/c/proc is a proc file system of the host and is hidden", line},
+                {"missing-read", "told twice", line}};
+  const std::string said = validate_text(view, "", Style{});
+  EXPECT_THAT(said, testing::HasSubstr("note: /c/proc is a proc file system"));
+  EXPECT_THAT(said, testing::Not(testing::HasSubstr("told twice")));
+}
+
 TEST(ManifestView, RelocatableIsSaidOnlyWhereItWasAsked) {
   ManifestView view = fetch();
   EXPECT_THAT(validate_text(view, "", Style{}), testing::Not(testing::HasSubstr("relocatable")));
