@@ -451,7 +451,7 @@ void add_filters(Draft& draft) {
                        std::string reason, const base::Span& at) {
     if (program.empty()) {
       draft.refuse(Code::kFilterNotBuilt, at, fmt::format("the {} filter could not be compiled", name),
-                   "more memory or file descriptors");
+                   "allow more memory, descriptors or larger files (ulimit -v, ulimit -n, ulimit -f)");
       return;
     }
     std::uint32_t flags = notify ? SECCOMP_FILTER_FLAG_NEW_LISTENER : 0U;

@@ -18,7 +18,8 @@ namespace cordon::planner {
 /// ABI 6 keeps such a signal inside; where there is none, the filter refuses the call.
 enum class GroupSignals : std::uint8_t { kAllowed, kRefused };
 
-/// struct sock_filter[] in native byte order; empty where it could not be compiled (no memory, no descriptors).
+/// struct sock_filter[] in native byte order; empty where it could not be compiled (no memory, no descriptors, a
+/// limit on the size of files).
 std::vector<std::uint8_t> system_call_filter(std::string_view machine, GroupSignals group_signals);
 
 enum class ExecFilter : std::uint8_t { kNone, kNoneStrict };
