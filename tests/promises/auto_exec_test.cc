@@ -30,11 +30,16 @@ TEST_P(AutoExecuted, AChangedPackageJsonIsTold) {
   EXPECT_THAT(json.out, HasSubstr(R"("changed_auto_exec":[")" + out("package.json") + R"("])"));
 }
 
+// The repository's own are read-only; the user's core.hooksPath is not the policy's business, and is told.
 TEST_P(AutoExecuted, ANewHookIsToldWhereverGitTakesItFrom) {
   scene.tree().write("work/.git/config", "[core]\n\thooksPath = out/hooks\n");
   scene.tree().write("work/.git/HEAD", "ref: refs/heads/main\n");
   scene.tree().make_directory("work/out/hooks");
-  const Finished told = ran({"create=" + out("hooks/post-merge")});
+  const std::string hook = "create=" + out("hooks/post-merge");
+  EXPECT_THAT(verdict(ran({hook}), hook), testing::StartsWith("DENIED"));
+  scene.tree().write("work/.git/config", "[core]\n");
+  scene.tree().write("home/.gitconfig", "[core]\n\thooksPath = out/hooks\n");
+  const Finished told = ran({hook});
   EXPECT_TRUE(told.says(out("hooks/post-merge") + " is new: git will run it")) << told;
 }
 
