@@ -29,6 +29,7 @@ namespace cordon::plan::wire {
 inline constexpr std::uint64_t kMagic = 0x4e414c5044524f43;  // "CORDPLAN"
 inline constexpr std::uint32_t kVersion = 2;
 inline constexpr std::uint32_t kMostRecords = 65'535;
+inline constexpr std::size_t kMostHoldPoints = 1'024;
 inline constexpr std::size_t kMostBytes = 32U << 20;
 inline constexpr std::uint64_t kLongestTimeMs = 1'000'000'000'000;  // in nanoseconds it still is 64 bits
 inline constexpr std::size_t kLongestPath = 4'095;

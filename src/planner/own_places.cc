@@ -16,18 +16,20 @@ using plan::PathState;
 
 class Guard {
  public:
-  Guard(Draft& draft, const plan::OwnPlace& place, const PathFact& fact) : draft_(draft), place_(place), fact_(fact) {}
+  enum class Absence : std::uint8_t { kOpen, kHeld };
+  Guard(Draft& draft, const plan::OwnPlace& place, const PathFact& fact, Absence absence)
+      : draft_(draft), place_(place), fact_(fact), absence_(absence) {}
 
   /// False where the grant was refused.
   bool check(const Want& write) {
     const std::string own = base::shown(fact_.real);
-    const bool present = fact_.state == PathState::kPresent;
+    const bool open = fact_.state != PathState::kPresent && absence_ == Absence::kOpen;
     if (within(write.path, fact_.real)) {
       refuse(write, fmt::format("it is or lies in {}, {}", own, place_.what), "remove it");
     } else if (exchangeable(write)) {
       refuse(write, fmt::format("{}, {}, is reached through a link in it", base::shown(fact_.asked), place_.what),
              "grant something narrower");
-    } else if (!present && within(fact_.real, write.path)) {
+    } else if (open && within(fact_.real, write.path)) {
       refuse(write, fmt::format("{}, {}, does not exist, so the target could make it", own, place_.what),
              "grant something narrower, or make it first");
     } else {
@@ -60,18 +62,21 @@ class Guard {
   Draft& draft_;
   const plan::OwnPlace& place_;
   const PathFact& fact_;
+  Absence absence_;
 };
 
 bool can_be_bound(const PathFact& fact) { return is_directory(fact) || is_regular(fact); }
 
 }  // namespace
 
-void guard_own_places(Draft& draft, std::vector<Want>& wants) {
+void guard_own_places(Draft& draft, const Shields& shields, std::vector<Want>& wants) {
   std::vector<Want> guards;
   for (const plan::OwnPlace& place : draft.facts.own_places) {
     const PathFact* fact = fact_of(draft.facts, place.path);
     if (fact == nullptr || (fact->state != PathState::kPresent && fact->state != PathState::kAbsent)) continue;
-    Guard guard(draft, place, *fact);
+    // Whatever shield that is: it is held, or the grant is refused.
+    const bool shielded = shields.holding(fact->real) != nullptr;
+    Guard guard(draft, place, *fact, shielded ? Guard::Absence::kHeld : Guard::Absence::kOpen);
     for (const Want& want : wants) {
       if (want.why == Why::kWrite && !guard.check(want)) break;
     }

@@ -4,17 +4,21 @@
 #include <gtest/gtest.h>
 
 #include "planner/fake_host_test.h"
+#include "planner/path_text.h"
 
 namespace cordon::planner {
 namespace {
 
 using testing::bind_at;
+using ::testing::Contains;
 using testing::FakeHost;
 using testing::has_pin;
 using ::testing::HasSubstr;
 using testing::must_plan;
 using testing::must_refuse;
 using testing::PolicyMaker;
+using testing::steps_of;
+using testing::targets;
 using testing::with_script;
 
 class OwnPlaces : public ::testing::Test {
@@ -31,6 +35,16 @@ class OwnPlaces : public ::testing::Test {
   plan::RefusedItem refused(const char* write) {
     return must_refuse(host.plan(PolicyMaker("/home/me/p/run").write(write).policy)).items.front();
   }
+  /// By itself, or with a shield that it lies in: the innermost mount decides.
+  static bool is_read_only(const plan::Plan& plan, std::string_view place) {
+    for (std::string_view at = place; at != "/"; at = parent_of(at)) {
+      for (const auto& pin : steps_of<plan::step::Pin>(plan)) {
+        if (pin.target == at && pin.read_only) return true;
+      }
+      if (const auto bind = bind_at(plan, at)) return bind->attributes.read_only;
+    }
+    return false;
+  }
   FakeHost host = with_script("#!/bin/sh");
 };
 
@@ -38,8 +52,7 @@ TEST_F(OwnPlaces, BelowAWriteGrantAreReadOnly) {
   const plan::Plan plan =
       must_plan(host.plan(PolicyMaker("/home/me/p/run").write("/home/me/.local").write("/home/me/.cache").policy));
   for (const char* place : {"/home/me/.local/bin/cordon", "/home/me/.local/libexec/cordon", "/home/me/.cache/cordon"}) {
-    ASSERT_TRUE(bind_at(plan, place)) << place;
-    EXPECT_TRUE(bind_at(plan, place)->attributes.read_only) << place;
+    EXPECT_TRUE(is_read_only(plan, place)) << place;
   }
   EXPECT_TRUE(has_pin(plan, "/home/me/.local/libexec")) << "or it is exchanged with all that is in it";
   EXPECT_TRUE(has_pin(plan, "/home/me/.local/bin"));
@@ -60,12 +73,19 @@ TEST_F(OwnPlaces, CannotBeGrantedForWritingNorAnythingInThem) {
 }
 
 TEST_F(OwnPlaces, ThatDoNotExistCannotBeLeftToTheTargetToMake) {
-  host.directory("/home/me/.config", 1000);
-  EXPECT_THAT(refused("/home/me/.config").message, HasSubstr("the target could make it"));
-  host.directory("/home/me/.config/cordon", 1000);
+  host.directory("/home/me/opt", 1000);
+  host.facts.own_places.push_back({"/home/me/opt/cordon", "Cordon's own program"});
+  EXPECT_THAT(refused("/home/me/opt").message, HasSubstr("the target could make it"));
+  host.directory("/home/me/opt/cordon", 1000);
   host.facts.paths.clear();
-  EXPECT_TRUE(bind_at(must_plan(host.plan(PolicyMaker("/home/me/p/run").write("/home/me/.config").policy)),
-                      "/home/me/.config/cordon"));
+  EXPECT_TRUE(is_read_only(must_plan(host.plan(PolicyMaker("/home/me/p/run").write("/home/me/opt").policy)),
+                           "/home/me/opt/cordon"));
+}
+
+TEST_F(OwnPlaces, ThatDoNotExistAreHeldWhereTheyAreShields) {
+  host.directory("/home/me/.config", 1000);
+  const plan::Plan plan = must_plan(host.plan(PolicyMaker("/home/me/p/run").write("/home/me/.config").policy));
+  EXPECT_THAT(targets<plan::step::HoldPoint>(plan), Contains("/home/me/.config/cordon"));
 }
 
 TEST_F(OwnPlaces, ReachedThroughALinkThatTheTargetCouldExchangeRefuse) {

@@ -2,6 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <map>
+#include <string_view>
 #include <utility>
 
 #include "base/text.h"
@@ -160,6 +163,25 @@ void build(Draft& draft, const Identity& identity, const Program& program, const
 }
 
 /// The launcher takes so many records and no more: each step is one, and each Landlock rule.
+/// Where no overlay holds what does not exist, each name of it has a mount point of its own on the host.
+void check_holds(Draft& draft) {
+  std::map<std::string_view, std::size_t> below;
+  std::size_t holds = 0;
+  for (const plan::Step& step : draft.plan.steps) {
+    const auto* hold = std::get_if<plan::step::HoldPoint>(&step.act);
+    if (hold == nullptr) continue;
+    ++holds;
+    ++below[hold->directory];
+  }
+  if (holds <= plan::wire::kMostHoldPoints) return;
+  const auto most = std::ranges::max_element(below, {}, [](const auto& each) { return each.second; });
+  draft.refuse(Code::kTooManySteps, {},
+               fmt::format("below what is granted for writing there are {} shielded names that do not exist, {} of "
+                           "them in {}; {} can be held on this host",
+                           holds, most->second, base::shown(most->first), plan::wire::kMostHoldPoints),
+               "grant fewer or narrower directories for writing");
+}
+
 void check_size(Draft& draft) {
   std::size_t records = draft.plan.steps.size();
   for (const plan::Step& step : draft.plan.steps) {
@@ -180,10 +202,10 @@ Verdict plan(const policy::Policy& policy, const plan::HostFacts& facts) {
   std::vector<Link> links;
   want_base(facts, wants, links);
   want_grants(draft, identity, wants, links);
-  guard_own_places(draft, wants);
-  want_program(draft, program, wants, links);
   const policy::shield::Rules rules = shield_rules(facts);
   const Shields shields(policy, facts, rules);
+  guard_own_places(draft, shields, wants);
+  want_program(draft, program, wants, links);
   judge_shields(draft, shields, program);
   want_shields(draft, rules, shields, wants);
   hide_sockets(draft, wants);
@@ -198,6 +220,7 @@ Verdict plan(const policy::Policy& policy, const plan::HostFacts& facts) {
   const Arranged arranged = arrange(wants, links, !exec_closed(policy));
   build(draft, identity, program, arranged);
   check_size(draft);
+  check_holds(draft);
   if (!draft.items.empty()) return plan::Refusal{std::move(draft.items)};
   return std::move(draft.plan);
 }

@@ -30,14 +30,31 @@ TEST_P(OwnPlaces, CordonsProgramLauncherAndStateAreOutOfReach) {
 }
 
 TEST_P(OwnPlaces, CannotBeGrantedNorLeftToTheTargetToMake) {
-  scene.tree().make_directory("home/.cache/cordon", 0700);
+  scene.tree().make_directory("home/.cache/cordon/in", 0700);
   scene.tree().make_directory("home/.local/state");
-  for (const char* grant : {"~/.local/state", "~/.cache/cordon"}) {
+  scene.tree().make_directory("home/.config");
+  for (const char* grant : {"~/.local/state/cordon", "~/.cache/cordon", "~/.cache/cordon/in"}) {
     const std::string manifest = scene.manifest(act_manifest({"fork"}, list("write", {grant})));
     const Finished run = scene.cordon({"run", "--allow-unapproved", manifest}).run();
     EXPECT_EQ(run.code, 125) << grant << run;
     EXPECT_TRUE(run.says("Cordon's")) << run;
   }
+  const std::string settings = scene.home() + "/.config/cordon";
+  const std::string state = scene.home() + "/.local/state/cordon";
+  const std::vector<std::string> acts = {"mkdir=" + settings,
+                                         "create=" + settings,
+                                         "create=" + settings + "/x",
+                                         "rmdir=" + settings,
+                                         "create=" + state + "/x",
+                                         "mkdir=" + state + "/approvals",
+                                         "rename=" + settings + ":" + settings + "2",
+                                         "rename=" + state + ":" + state + "2"};
+  const std::string beside = "mkdir=" + scene.home() + "/.config/other";
+  std::vector<std::string> all = acts;
+  all.push_back(beside);
+  const Finished run = scene.acts(all, list("write", {"~/.local/state", "~/.config"}));
+  for (const std::string& act : acts) EXPECT_THAT(verdict(run, act), StartsWith("DENIED")) << act << run;
+  EXPECT_EQ(verdict(run, beside), "ALLOWED") << "the control: the grant holds" << run;
 }
 
 TEST_P(OwnPlaces, ALieInTheCacheWeakensNothing) {

@@ -11,9 +11,12 @@
 #include "enforce/hold/removal.h"
 #include "kernel/file.h"
 #include "kernel/process.h"
+#include "plan/wire.h"
 
 namespace cordon::enforce::hold {
 namespace {
+
+static_assert(kMostEntries == plan::wire::kMostHoldPoints, "what may be planned may be kept");
 
 using base::Error;
 using base::Result;
