@@ -20,7 +20,8 @@ namespace wire = plan::wire;
 /// The lower layer, in a file system of our own at the target, where the overlay will cover it: it must be attached to
 /// be cloned.
 Sys<Fd> build_lower(Tree& tree, const View& plan, std::size_t index) {
-  CORDON_TRY(Fd lower, new_tmpfs(0, 0755, kernel::kMountAttrNosuid | kernel::kMountAttrNodev));
+  constexpr auto kInert = kernel::kMountAttrNosuid | kernel::kMountAttrNodev | kernel::kMountAttrNoexec;
+  CORDON_TRY(Fd lower, new_tmpfs(0, 0755, kInert));
   CORDON_OK(attach(tree, lower, plan.string(plan.record(index).refs[0]), Object::kDirectory));
   CORDON_OK(become_own(tree, lower));
   for (std::size_t i = index + 1; i < plan.size() && plan.record(i).op == Op::kStub; ++i) {
@@ -29,6 +30,8 @@ Sys<Fd> build_lower(Tree& tree, const View& plan, std::size_t index) {
     CORDON_OK((stub.flags & wire::kDirectory) != 0 ? make_directory(tree, path, 0755)
                                                    : make_file(tree, path, {}, 0444));
   }
+  // It stays in the mount table, below the overlay: nothing that is writable there may be executable.
+  CORDON_OK(kernel::mount_setattr(lower, "", AT_EMPTY_PATH, {.attr_set = kernel::kMountAttrRdonly}));
   return lower;
 }
 
@@ -67,7 +70,9 @@ Sys<void> stub_overlay(Tree& tree, const View& plan, std::size_t index) {
   const kernel::OpenHow how{.flags = O_PATH, .resolve = kNoLinks};
   CORDON_TRY(const Fd place, kernel::openat2(kernel::kHere, plan.string(record.refs[3]), how));
   CORDON_OK(must_be(place, record, record.args[6], S_IFDIR, record.args[7]));
+  const std::size_t own_count = tree.own_count;
   CORDON_TRY(const Fd lower, build_lower(tree, plan, index));
+  tree.own_count = own_count;  // nothing more is made there, and many overlays must not use up what there is
   CORDON_OK(kernel::fchdir(tree.self));
   CORDON_TRY(const Fd mount, mount_over(place, lower, upper, attributes_of(record)));
   forget_below(tree, plan.string(record.refs[0]));
