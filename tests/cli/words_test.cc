@@ -253,7 +253,13 @@ TEST_F(Words, ValidateTellsWhatTiesAManifestToThisHost) {
 }
 
 TEST_F(Words, ValidateClaimsNoShieldThatItDoesNotHold) {
-  EXPECT_THAT(says({"validate", scene_.manifest("entrypoint: ./s.sh\nread: ['~']\n")}).out, Not(HasSubstr("shielded")));
+  const std::string manifest = scene_.manifest("entrypoint: ./s.sh\nread: ['~']\n");
+  EXPECT_THAT(says({"validate", manifest}).out, HasSubstr("without credentials"));
+  const std::string key = scene_.tree().write("home/.ssh/id", "SENTINEL\n");
+  const std::string plain = scene_.tree().write("home/plain", "PLAIN\n");
+  const Finished run =
+      ran("read -r a <" + plain + " && echo $a; read -r b <" + key + " && echo $b; exit 0\n", "read: ['~']\n");
+  EXPECT_THAT(run.out, AllOf(HasSubstr("PLAIN"), Not(HasSubstr("SENTINEL")))) << run;
 }
 
 TEST_F(Words, AValidHostWildcardIsNamedWhereAnInvalidOneStands) {
