@@ -85,6 +85,11 @@ class Checkouts {
   }
 
   void visit(const std::string& place) {
+    // In one round, however deep it is.
+    for (std::string at = place; at != "/" && !root_around(at); at = std::string(parent_of(at))) {
+      fact(at + "/.git");
+      if (is_anchor(at)) break;
+    }
     std::optional<std::string> root;
     bool in_a_home_repository = false;
     for (std::string at = place; at != "/"; at = std::string(parent_of(at))) {

@@ -28,20 +28,34 @@ using testing::PolicyMaker;
 using testing::steps_of;
 using testing::with_script;
 
+template <class T>
+void ask_once(std::vector<T>& asked, const std::vector<T>& next) {
+  for (const T& each : next) EXPECT_THAT(asked, Not(Contains(each)));
+  asked.insert(asked.end(), next.begin(), next.end());
+}
+
 TEST(Questions, NothingAnsweredIsAskedAgain) {
   FakeHost host = with_script("#!/usr/bin/env python3");
-  const policy::Policy policy = PolicyMaker("/home/me/p/run").read("/").write("/home/me/p").env("TOKEN").policy;
+  host.directory("/home/me/p/a/b/c", 1000);
+  const policy::Policy policy = PolicyMaker("/home/me/p/run").read("/").write("/home/me/p/a/b/c").env("TOKEN").policy;
   plan::Questions asked;
   for (int round = 0;; ++round) {
     ASSERT_LT(round, 6) << "too many rounds";
     const plan::Questions next = next_questions(policy, host.facts);
     if (empty(next)) break;
-    for (const std::string& path : next.paths) EXPECT_THAT(asked.paths, Not(Contains(path)));
-    for (const std::string& name : next.environment) EXPECT_THAT(asked.environment, Not(Contains(name)));
-    for (const std::uint32_t uid : next.accounts) EXPECT_THAT(asked.accounts, Not(Contains(uid)));
-    asked.paths.insert(asked.paths.end(), next.paths.begin(), next.paths.end());
-    asked.environment.insert(asked.environment.end(), next.environment.begin(), next.environment.end());
-    asked.accounts.insert(asked.accounts.end(), next.accounts.begin(), next.accounts.end());
+    ask_once(asked.paths, next.paths);
+    ask_once(asked.programs, next.programs);
+    ask_once(asked.directories, next.directories);
+    ask_once(asked.environment, next.environment);
+    ask_once(asked.accounts, next.accounts);
+    ask_once(asked.texts, next.texts);
+    ask_once(asked.links, next.links);
+    ask_once(asked.relocations, next.relocations);
+    for (const auto& [directory, names] : next.names) {
+      EXPECT_TRUE(asked.names.emplace(directory, names).second) << directory;
+    }
+    EXPECT_FALSE(asked.aliases && next.aliases);
+    if (next.aliases) asked.aliases = next.aliases;
     host.answer(next);
   }
   EXPECT_THAT(asked.environment, ElementsAre("TOKEN"));
