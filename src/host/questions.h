@@ -64,8 +64,7 @@ struct Links {
   std::string directory;
   std::vector<plan::PathFact> links;
 };
-using Answer =
-    std::variant<plan::PathFact, plan::ProgramFact, Listing, Content, Names, Links, plan::AliasAnswer>;
+using Answer = std::variant<plan::PathFact, plan::ProgramFact, Listing, Content, Names, Links, plan::AliasAnswer>;
 
 struct InquirySettings {
   std::uint32_t uid = 0;

@@ -271,7 +271,7 @@ struct Questions {
   /// By directory: relative paths below it, asked together so that a directory is listed once instead of asked for
   /// each.
   std::map<std::string, std::vector<std::string>> names;
-  std::vector<std::string> links;  ///< directories whose links, at any depth, must be known
+  std::vector<std::string> links;        ///< directories whose links, at any depth, must be known
   std::string working_directory;         ///< for the policy's relative programs
   std::optional<AliasQuestion> aliases;  ///< asked last, when everything else is known
   friend bool operator==(const Questions&, const Questions&) = default;

@@ -336,9 +336,7 @@ std::optional<plan::AliasQuestion> question_of(const Draft& draft, const Secrets
 
 }  // namespace
 
-shield::Rules alias_rules(const plan::HostFacts& facts) {
-  return shield_rules(facts);
-}
+shield::Rules alias_rules(const plan::HostFacts& facts) { return shield_rules(facts); }
 
 std::optional<plan::AliasQuestion> alias_question(const Draft& draft, const shield::Rules& rules,
                                                   const std::vector<Want>& wants) {

@@ -89,9 +89,9 @@ enum class AliasSearch { kWhole, kQuick };
 
 /// What the caller insists on; from flags, never from a manifest.
 struct Posture {
-  bool strict = false;          ///< every layer or nothing
-  bool allow_degraded = false;  ///< run with what can be held, naming what is not
-  bool as_root = false;         ///< keep uid 0 although the workspace belongs to another user
+  bool strict = false;                  ///< every layer or nothing
+  bool allow_degraded = false;          ///< run with what can be held, naming what is not
+  bool as_root = false;                 ///< keep uid 0 although the workspace belongs to another user
   std::vector<PathGrant> accept_alias;  ///< trees in which other names of credentials may be seen; `path` is set
   AliasSearch alias_search = AliasSearch::kWhole;
   friend bool operator==(const Posture&, const Posture&) = default;
