@@ -163,8 +163,9 @@ TEST_P(Ending, ATargetThatStopsItselfDoesNotSuspendTheTimeLimit) {
       act_manifest({"daemon=" + marker, "read=/proc/self/status", "stop=2", "sleep=300"}, "limits:\n  timeout: 1s\n"));
   const Running run =
       scene.outside({"/bin/sh", "-c", "'" + programs().cordon + "' run '" + manifest + "'; echo over"}).pty().start();
-  for (int i = 0; i < 500 && processes_with(marker).size() < 2; ++i) ::usleep(10'000);
-  EXPECT_THAT(processes_with(marker), SizeIs(2)) << "the control: the stopped target and its daemon";
+  auto seen = processes_with(marker);  // one look: a process that is between two forks is missed by the next
+  for (int i = 0; i < 500 && seen.size() < 2; ++i, seen = processes_with(marker)) ::usleep(10'000);
+  EXPECT_GE(seen.size(), 2U) << "the control: the stopped target and its daemon";
   EXPECT_TRUE(gone(marker, 12'000)) << "by init, for Cordon is stopped";
 }
 
