@@ -15,7 +15,6 @@ namespace cordon::test {
 namespace {
 using testing::IsEmpty;
 using testing::Not;
-using testing::SizeIs;
 
 CORDON_PROMISE(Ending);
 
