@@ -140,10 +140,12 @@ struct Mask {
 
 /// Binds a directory (or file) of the new root onto itself: pins it against rename and exchange, and with read_only
 /// keeps what is below it from being written. Recursive, with the attributes of what it is bound from: what was mounted
-/// below it, by the host or by an earlier step, is there afterwards as well.
+/// below it, by the host or by an earlier step, is there afterwards as well. Of a symbolic link, with its text: the
+/// link itself, so that it goes on leading where it led; one with another text fails.
 struct Pin {
   std::string target;
   bool read_only = false;
+  std::string link = {};
   friend bool operator==(const Pin&, const Pin&) = default;
 };
 

@@ -112,6 +112,7 @@ inline constexpr std::uint32_t kNotify = 1U << 10;        ///< Filter
 ///         LandlockRule {access}  Filter {flags}
 ///   refs  the target first; then: EnterNamespaces {uid map, gid map (as the files of user_namespaces(7) want them),
 ///         groups (u32 each)}  MakeSymlink {target, text}  MakeFile {target, content}  Bind {target, source, create}
+///         Pin {target, text of the link that stands there: none, or one}
 ///         StubOverlay {target, source, create, work}  Stub {target: below the overlay's}
 ///         Filter {name, program}  Execute {path, argv, environment, working directory}
 enum class RefKind : std::uint8_t { kNone, kPath, kText, kBytes, kList };
@@ -148,7 +149,7 @@ inline constexpr std::array<Shape, kOps> kShapes = [] {
       {Phase::kMounts, kAtMostOnce, 1, 0, {kPath}},
       {Phase::kMounts, kAny, 2, kMountFlags, {kPath}},
       {Phase::kMounts, kAny, 0, kDirectory, {kPath}},
-      {Phase::kMounts, kAny, 0, kReadOnly, {kPath}},
+      {Phase::kMounts, kAny, 0, kReadOnly, {kPath, kList}},
       {Phase::kMounts, kAny, 8, (kMountFlags & ~kReadOnly) | kObjectFlags, {kPath, kPath, kList, kPath}},
       {Phase::kEnterRoot, kOnce, 0, 0, {}},
       {Phase::kEnterRoot, kAtMostOnce, 0, 0, {}},
@@ -368,9 +369,10 @@ inline bool View::is_value(const Record& record) const {
     case Op::kMountProc:
     case Op::kMountDev:
     case Op::kMask:
-    case Op::kPin:
     case Op::kStub:
       return below_root;
+    case Op::kPin:
+      return below_root && list(record.refs[1]).count() <= 1;
     case Op::kResourceLimit:
       return args[0] <= UINT32_MAX && args[1] <= args[2];
     case Op::kRunAs:

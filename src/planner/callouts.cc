@@ -22,10 +22,6 @@ using plan::PathFact;
 using plan::PathState;
 using policy::PathGrant;
 
-bool is_resolved(const PathFact* fact) {
-  return fact != nullptr && (fact->state == PathState::kPresent || fact->state == PathState::kAbsent);
-}
-
 bool is_system_tree(std::string_view real) {
   constexpr std::array kTrees = std::to_array<std::string_view>({"/boot", "/etc", "/opt", "/usr", "/var"});
   return std::ranges::any_of(kTrees, [&](std::string_view tree) { return within(real, tree); });

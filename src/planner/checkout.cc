@@ -142,8 +142,11 @@ class Checkouts {
       add(root + "/.git", git, true, "git's directory");
       return;
     }
+    if (is_present_directory(git)) {
+      if (!git->hops.empty()) add_link(root + "/.git", *git, "git's directory");
+      return repository(git->real, root);
+    }
     if (!git->hops.empty()) add(root + "/.git", git, is_directory(*git), "git's directory");
-    if (is_present_directory(git)) return repository(git->real, root);
     if (git->state != PathState::kPresent) return;
     add(root + "/.git", git, false, "where git's directory is");
     linked_repository(git->real, root);
@@ -184,6 +187,18 @@ class Checkouts {
                   .what = what};
     if (shield.stands()) shield.directory = is_directory(*known);
     shields_.push_back(std::move(shield));
+  }
+
+  /// A link to what has shields of its own.
+  void add_link(const std::string& path, const PathFact& known, std::string_view what) {
+    shields_.push_back({.path = path,
+                        .real = path,
+                        .fact = &known,
+                        .deny = Deny::kWrite,
+                        .directory = false,
+                        .what = what,
+                        .source = {},
+                        .only_links = true});
   }
 
   /// One of git's directories: `directory` is real.

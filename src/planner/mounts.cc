@@ -66,8 +66,9 @@ class Sweep {
 
   void pin_read_only(const Want& want, const Want& outer) {
     pin_chain(want, outer);
+    const bool read_only = want.link.empty();  // a link has no content but its text
     mounts_.push_back(
-        {.act = MountAct::kPin, .path = want.path, .want = &want, .needs_point = false, .read_only = true});
+        {.act = MountAct::kPin, .path = want.path, .want = &want, .needs_point = false, .read_only = read_only});
     open_.push_back(&want);
   }
 

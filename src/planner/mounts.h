@@ -48,6 +48,7 @@ struct Want {
   bool absent = false;
   bool hidden_when_made = false;         ///< of an absent one: what it would be if it were there
   const plan::PathFact* fact = nullptr;  ///< of a grant
+  std::string link = {};                 ///< of a symbolic link that must go on leading where it leads: its text
 };
 
 /// A symbolic link that a spelling crosses; made again in the private root, so that the spelling works there.

@@ -85,8 +85,10 @@ void mount_all(Draft& draft, const Identity& identity, const Arranged& arranged,
                    mount.want->reason, mount.want->at);
         break;
       case MountAct::kPin:
-        draft.step(plan::step::Pin{.target = mount.path, .read_only = mount.read_only}, Layer::kFilesystem,
-                   mount.want->reason, mount.want->at);
+        draft.step(plan::step::Pin{.target = mount.path,
+                                   .read_only = mount.read_only,
+                                   .link = mount.path == mount.want->path ? mount.want->link : std::string()},
+                   Layer::kFilesystem, mount.want->reason, mount.want->at);
         break;
     }
   }
@@ -207,7 +209,8 @@ Verdict plan(const policy::Policy& policy, const plan::HostFacts& facts) {
   guard_own_places(draft, shields, wants);
   want_program(draft, program, wants, links);
   judge_shields(draft, shields, program);
-  want_shields(draft, rules, shields, wants);
+  say_unshieldable(draft, rules);
+  want_shields(draft, shields, wants);
   hide_sockets(draft, wants);
   hide_kernel_files(draft, wants);
   hide_local_settings(facts, wants);

@@ -182,7 +182,7 @@ const std::vector<Case>& cases() {
       {"writing hooks", Code::kWriteInsideReadOnlyShield,
        [](H h, P p) { h.directory("/home/me/p/.git/hooks", 1000); p.write("/home/me/p/.git/hooks"); }, "read-only", "remove the line"},
       {"a store behind a link that could be replaced", Code::kShieldRedirected,
-       [](H h, P p) { h.directory("/home/me/.config", 1000); h.directory("/data/gh", 1000); h.link("/home/me/.config/gh", "/data/gh", 1000); p.write("/home/me/.config"); },
+       [](H h, P p) { h.directory("/home/me/.config/a", 1000); h.directory("/data/gh", 1000); h.link("/home/me/.config/gh", "a/../../../../data/gh", 1000); p.write("/home/me/.config"); },
        "behind the link /home/me/.config/gh", "/data/gh"},
       {"another spelling of a store", Code::kShieldFolded,
        [](H h, P p) {

@@ -35,6 +35,7 @@ struct Shield {
   std::string_view what;       ///< "OpenSSH keys"; of the corpus, or a literal
   std::string source;          ///< the variable that moved it
   bool runtime = false;        ///< a directory of running services, and nobody's home
+  bool only_links = false;     ///< what it leads to has shields of its own
   bool unknown_reach = false;  ///< a store with more links than are followed: what they lead to is not known
   [[nodiscard]] bool hides() const { return deny == policy::shield::Deny::kAll; }
   [[nodiscard]] bool stands() const;

@@ -64,11 +64,17 @@ ShieldQuestions shield_questions(const policy::Policy& policy, const plan::HostF
 /// Refuses grants and programs that shields forbid, and says what is lifted.
 void judge_shields(Draft& draft, const Shields& shields, const Program& program);
 
+/// What the environment moved where nothing can hold it.
+void say_unshieldable(Draft& draft, const policy::shield::Rules& rules);
+
 /// Adds a want for each shield that something wanted reaches.
-void want_shields(Draft& draft, const policy::shield::Rules& rules, const Shields& shields, std::vector<Want>& wants);
+void want_shields(Draft& draft, const Shields& shields, std::vector<Want>& wants);
 
 /// Of one grant, for `approve`: what it lifts. And what the environment moved where nothing can hold it.
 void shield_callouts(const policy::Policy& policy, const plan::HostFacts& facts, std::vector<Callout>& out);
+
+/// Known: it stands, or does not exist.
+bool is_resolved(const plan::PathFact* fact);
 
 /// "OpenSSH keys (credentials)"
 std::string words_of(const Shield& shield);

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <functional>
 #include <string>
 #include <variant>
@@ -15,16 +16,11 @@ namespace {
 
 namespace step = plan::step;
 using testing::bind_at;
-using ::testing::Contains;
 using testing::FakeHost;
 using testing::has_mask;
-using testing::has_pin;
-using ::testing::HasSubstr;
 using testing::must_plan;
 using testing::must_refuse;
 using testing::Node;
-using ::testing::Not;
-using testing::note_codes;
 using testing::PolicyMaker;
 using testing::steps_of;
 using testing::with_script;
@@ -34,7 +30,7 @@ struct Layout {
   std::string what;
   std::function<void(FakeHost&, PolicyMaker&)> make;
   std::string code;
-  std::vector<std::string> masked = {}, read_only = {}, open = {};
+  std::vector<std::string> masked = {}, read_only = {}, open = {}, links = {};
 };
 
 bool is_held(const plan::Plan& plan, std::string_view target) {
@@ -43,6 +39,11 @@ bool is_held(const plan::Plan& plan, std::string_view target) {
   }
   const auto bind = bind_at(plan, target);
   return bind && bind->attributes.read_only;
+}
+
+bool is_link_held(const plan::Plan& plan, std::string_view target) {
+  return std::ranges::any_of(steps_of<step::Pin>(plan),
+                             [&](const step::Pin& pin) { return pin.target == target && !pin.link.empty(); });
 }
 
 const std::vector<Layout>& layouts() {
@@ -281,7 +282,30 @@ const std::vector<Layout>& layouts() {
          h.link("/home/me/.config/gh", "/data/gh", 1000);
          p.write("/home/me/.config");
        },
+       "",
+       {},
+       {},
+       {},
+       {"/home/me/.config/gh"}},
+      {"writing where the link to a store leaves a directory that it enters",
+       [](H h, P p) {
+         h.directory("/home/me/.config/a", 1000);
+         h.directory("/home/me/.config/b", 1000);
+         h.link("/home/me/.config/gh", "a/../b", 1000);
+         p.write("/home/me/.config");
+       },
        "shield-redirected"},
+      {"writing where the store that a link leads to is written too",
+       [](H h, P p) {
+         h.directory("/home/me/.config/b", 1000);
+         h.link("/home/me/.config/gh", "b", 1000);
+         p.write("/home/me/.config");
+       },
+       "",
+       {"/home/me/.config/b"},
+       {},
+       {},
+       {"/home/me/.config/gh"}},
       {"writing a start-up file",
        [](H h, P p) {
          h.file("/home/me/.bashrc", "x", 1000);
@@ -363,9 +387,13 @@ const std::vector<Layout>& layouts() {
          h.directory("/home/me/g/hooks", 1000);
          h.directory("/home/me/p", 1000);
          h.link("/home/me/p/.git", "../g", 1000);
-         p.write("/home/me/p");
+         p.write("/home/me/p").write("/home/me/g");
        },
-       "shield-redirected"},
+       "",
+       {},
+       {"/home/me/g/hooks"},
+       {},
+       {"/home/me/p/.git"}},
       {"what the caller denies stays hidden",
        [](H h, P p) {
          h.directory("/home/me/.ssh", 1000);
@@ -456,122 +484,12 @@ TEST(Shields, EachLayoutHasItsVerdict) {
     const plan::Plan plan = must_plan(verdict);
     for (const std::string& path : layout.masked) EXPECT_TRUE(has_mask(plan, path)) << path;
     for (const std::string& path : layout.read_only) EXPECT_TRUE(is_held(plan, path)) << path;
+    for (const std::string& path : layout.links) EXPECT_TRUE(is_link_held(plan, path)) << path;
     for (const std::string& path : layout.open) {
       EXPECT_FALSE(has_mask(plan, path)) << path;
       EXPECT_TRUE(bind_at(plan, path) || bind_at(plan, "/home/me")) << path;
     }
   }
-}
-
-TEST(Shields, RunningServicesAreNotShownByAGrantOfTheRoot) {
-  FakeHost host = with_script("#!/bin/sh");
-  host.file("/run/secret", "x");
-  const plan::Plan plan = must_plan(host.plan(PolicyMaker("/home/me/p/run").read("/").policy));
-  EXPECT_FALSE(bind_at(plan, "/run"));
-}
-
-TEST(Shields, OneSocketOfRunningServicesIsShownByItsNameBesideTheRoot) {
-  FakeHost host = with_script("#!/bin/sh");
-  host.special("/run/docker.sock", Node::Kind::kSocket);
-  const plan::Plan plan = must_plan(host.plan(PolicyMaker("/home/me/p/run").read("/").read("/run/docker.sock").policy));
-  EXPECT_FALSE(bind_at(plan, "/run"));
-  EXPECT_TRUE(bind_at(plan, "/run/docker.sock"));
-}
-
-TEST(Shields, AsRootEveryHomeIsShielded) {
-  FakeHost host = with_script("#!/bin/sh", 0);
-  host.facts.account_homes = {"/home/me", "/home/you", "/root", "/usr/sbin", "/nonexistent"};
-  host.directory("/home/you/.ssh", 1001);
-  const plan::Plan plan = must_plan(host.plan(PolicyMaker("/home/me/p/run").read("/home").policy));
-  EXPECT_TRUE(has_mask(plan, "/home/you/.ssh"));
-}
-
-TEST(Shields, EveryDirectoryOnTheWayToOneBelowAWriteGrantIsPinned) {
-  FakeHost host = with_script("#!/bin/sh");
-  host.directory("/home/me/p", 1000);
-  host.directory("/home/me/p/.git/hooks", 1000);
-  host.file("/home/me/p/.git/modules/sub/config", "", 1000);
-  const plan::Plan plan = must_plan(host.plan(PolicyMaker("/home/me/p/run").write("/home/me/p").policy));
-  for (const char* pinned : {"/home/me/p/.git", "/home/me/p/.git/modules", "/home/me/p/.git/modules/sub"}) {
-    EXPECT_TRUE(has_pin(plan, pinned)) << pinned;
-  }
-  EXPECT_TRUE(is_held(plan, "/home/me/p/.git/modules/sub/config"));
-}
-
-std::vector<std::string> held_points(const plan::Plan& plan) {
-  std::vector<std::string> out;
-  for (const step::HoldPoint& hold : steps_of<step::HoldPoint>(plan)) out.push_back(hold.target);
-  return out;
-}
-
-TEST(Shields, WhatDoesNotExistYetIsHeldByItsFirstMissingName) {
-  FakeHost host = with_script("#!/bin/sh");
-  host.directory("/home/me/out", 1000);
-  const plan::Plan plan = must_plan(host.plan(PolicyMaker("/home/me/p/run").write("/home/me/out").policy));
-  EXPECT_THAT(held_points(plan), ::testing::IsSupersetOf({"/home/me/out/.git", "/home/me/out/.vscode"}));
-}
-
-TEST(Shields, InsideARepositoryNoGitDirectoryIsHeld) {
-  FakeHost host = with_script("#!/bin/sh");
-  host.directory("/home/me/p/.git", 1000);
-  host.directory("/home/me/p/out", 1000);
-  const plan::Plan plan = must_plan(host.plan(PolicyMaker("/home/me/p/run").write("/home/me/p/out").policy));
-  EXPECT_THAT(held_points(plan), Not(Contains("/home/me/p/out/.git")));
-}
-
-TEST(Shields, WhereAnOverlayCanBeMountedNothingIsMadeOnTheHost) {
-  FakeHost host = with_script("#!/bin/sh");
-  host.directory("/home/me/out", 1000);
-  host.directory("/home/me/.local/state/cordon/work", 1000);
-  host.facts.work_place = "/home/me/.local/state/cordon/work";
-  const plan::Plan plan = must_plan(host.plan(PolicyMaker("/home/me/p/run").write("/home/me/out").policy));
-  EXPECT_TRUE(steps_of<step::HoldPoint>(plan).empty());
-  const auto overlays = steps_of<step::StubOverlay>(plan);
-  ASSERT_EQ(overlays.size(), 1U);
-  EXPECT_EQ(overlays[0].target, "/home/me/out");
-  EXPECT_FALSE(bind_at(plan, "/home/me/out"));
-  EXPECT_THAT(overlays[0].stubs, Contains(::testing::Field(&step::Stub::path, ".git")));
-}
-
-TEST(Shields, AReadGrantHoldsNothingThatDoesNotExist) {
-  FakeHost host = with_script("#!/bin/sh");
-  const plan::Plan plan = must_plan(host.plan(PolicyMaker("/home/me/p/run").read("/home/me").policy));
-  EXPECT_TRUE(steps_of<step::HoldPoint>(plan).empty());
-}
-
-TEST(Shields, ALiftedOneIsCalledOut) {
-  FakeHost host = with_script("#!/bin/sh");
-  host.directory("/home/me/.ssh", 1000);
-  const policy::Policy policy = PolicyMaker("/home/me/p/run").read("/home/me/.ssh").policy;
-  EXPECT_THAT(note_codes(must_plan(host.plan(policy))), Contains("shield-lifted"));
-  std::vector<std::string> codes;
-  for (const Callout& callout : callouts(policy, host.facts)) codes.push_back(callout.code);
-  EXPECT_THAT(codes, Contains("shield-lifted"));
-}
-
-TEST(Shields, TheHooksOfAWorktreeAreHeldWhereTheyReallyAre) {
-  FakeHost host = with_script("#!/bin/sh");
-  host.directory("/home/me/w", 1000);
-  host.directory("/home/me/w/main/.git/hooks", 1000);
-  host.file("/home/me/w/main/.git/config", "", 1000);
-  host.file("/home/me/w/main/.git/worktrees/t/commondir", "../..\n", 1000);
-  host.file("/home/me/w/t/.git", "gitdir: /home/me/w/main/.git/worktrees/t\n", 1000);
-  const plan::Plan plan =
-      must_plan(host.plan(PolicyMaker("/home/me/p/run").write("/home/me/w/t").write("/home/me/w/main").policy));
-  EXPECT_TRUE(is_held(plan, "/home/me/w/t/.git"));
-  EXPECT_TRUE(is_held(plan, "/home/me/w/main/.git/hooks"));
-  EXPECT_TRUE(is_held(plan, "/home/me/w/main/.git/worktrees/t/commondir"));
-}
-
-TEST(Shields, HooksThatTheConfigurationPutElsewhereAreHeldThere) {
-  FakeHost host = with_script("#!/bin/sh");
-  host.directory("/home/me/p", 1000);
-  host.directory("/home/me/p/.githooks", 1000);
-  host.file("/home/me/p/.git/config", "[core]\n\thooksPath = .githooks\n[include]\n\tpath = ../more\n", 1000);
-  host.file("/home/me/p/more", "", 1000);
-  const plan::Plan plan = must_plan(host.plan(PolicyMaker("/home/me/p/run").write("/home/me/p").policy));
-  EXPECT_TRUE(is_held(plan, "/home/me/p/.githooks"));
-  EXPECT_TRUE(is_held(plan, "/home/me/p/more"));
 }
 
 }  // namespace

@@ -82,6 +82,7 @@ void fields(Json& out, const step::Mask& mask) {
 void fields(Json& out, const step::Pin& pin) {
   out["target"] = pin.target;
   out["read_only"] = pin.read_only;
+  if (!pin.link.empty()) out["link"] = pin.link;
 }
 void fields(Json& out, const step::StubOverlay& overlay) {
   out["source"] = overlay.source;

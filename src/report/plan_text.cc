@@ -109,7 +109,10 @@ std::string what(const step::Any& act) {
                                mount.mode, joined(mount_flags(mount.attributes), " "));
           },
           [](const step::Mask& mask) { return base::shown(mask.target); },
-          [](const step::Pin& pin) { return base::shown(pin.target) + (pin.read_only ? "  read-only" : ""); },
+          [](const step::Pin& pin) {
+            const std::string led = pin.link.empty() ? "" : "  link to " + base::shown(pin.link);
+            return base::shown(pin.target) + (pin.read_only ? "  read-only" : "") + led;
+          },
           [](const step::StubOverlay& overlay) {
             return fmt::format("{}  {} absent names", bound_text(overlay), overlay.stubs.size());
           },

@@ -103,7 +103,10 @@ class Encoder {
     put(Op::kMountTmpfs, mount_flags(act.attributes), {act.size_bytes, act.mode}, {string(act.target)});
   }
   void encode(const step::Mask& act) { put(Op::kMask, act.directory ? wire::kDirectory : 0, {}, {string(act.target)}); }
-  void encode(const step::Pin& act) { put(Op::kPin, act.read_only ? wire::kReadOnly : 0, {}, {string(act.target)}); }
+  void encode(const step::Pin& act) {
+    const std::span<const std::string> link(&act.link, act.link.empty() ? 0U : 1U);
+    put(Op::kPin, act.read_only ? wire::kReadOnly : 0, {}, {string(act.target), list(link)});
+  }
   void encode(const step::EnterRoot&) { put(Op::kEnterRoot, 0, {}, {}); }
   void encode(const step::Loopback&) { put(Op::kLoopback, 0, {}, {}); }
   void encode(const step::ResourceLimit& act) { put(Op::kResourceLimit, 0, {act.resource, act.soft, act.hard}, {}); }

@@ -45,7 +45,7 @@ Sys<void> carry_out(Tree& tree, const View& plan, std::size_t index) {
     case Op::kStub:
       return mask(tree, target, (record.flags & plan::wire::kDirectory) != 0);
     case Op::kPin:
-      return pin(tree, target, attributes_of(record));
+      return pin(tree, target, plan.list(record.refs[1]).next(), attributes_of(record));
     case Op::kStubOverlay:
       return stub_overlay(tree, plan, index);
     case Op::kEnterRoot:

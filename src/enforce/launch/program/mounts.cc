@@ -1,4 +1,6 @@
 // Bind, pin and mask: what is visible, what keeps its place, what is hidden.
+#include <array>
+#include <string_view>
 #include <utility>
 
 #include "enforce/launch/program/tree.h"
@@ -72,6 +74,16 @@ Sys<void> add_rule_of(Tree& tree, const View& plan, FdView mount, const char* ta
   return add_landlock_rule(tree.ruleset, mount, rule.args[0]);
 }
 
+/// The link itself, while it says what it said when the plan was made.
+Sys<Fd> locate_link(const Tree& tree, const char* path, const char* text) {
+  const OpenHow how{.flags = O_PATH | O_NOFOLLOW, .resolve = kNoLinks | kernel::kResolveInRoot};
+  CORDON_TRY(Fd at, kernel::openat2(tree.root, path, how));
+  std::array<char, wire::kLongestPath + 1> there{};
+  CORDON_TRY(const std::size_t length, kernel::readlinkat(at, "", there));
+  if (std::string_view(there.data(), length) != text) return base::fail(Errno{ESTALE, "readlinkat"});
+  return at;
+}
+
 }  // namespace
 
 /// Cordon holds a descriptor on the planned object, so its inode number cannot have been given to another; the birth
@@ -106,8 +118,8 @@ Sys<void> bind(Tree& tree, const View& plan, const Record& record) {
   return attach(tree, mount, target, record.args[2] == S_IFDIR ? Object::kDirectory : Object::kFile);
 }
 
-Sys<void> pin(Tree& tree, const char* path, std::uint64_t attributes) {
-  CORDON_TRY(const Fd at, locate(tree, path));
+Sys<void> pin(Tree& tree, const char* path, const char* link, std::uint64_t attributes) {
+  CORDON_TRY(const Fd at, link != nullptr ? locate_link(tree, path, link) : locate(tree, path));
   CORDON_TRY(const Fd mount, kernel::open_tree_attr(at, "", kClone, {.attr_set = attributes}));
   forget_below(tree, path);
   return kernel::attach(mount, at);

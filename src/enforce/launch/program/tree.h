@@ -79,7 +79,8 @@ Sys<void> make_file(Tree& tree, const char* path, std::span<const std::byte> con
 
 /// mounts.cc
 Sys<void> bind(Tree& tree, const View& plan, const Record& record);
-Sys<void> pin(Tree& tree, const char* path, std::uint64_t attributes);
+/// With `link` the symbolic link itself, whose text that must be; else nullptr.
+Sys<void> pin(Tree& tree, const char* path, const char* link, std::uint64_t attributes);
 Sys<void> mask(Tree& tree, const char* path, bool directory);
 Sys<void> mount_tmpfs(Tree& tree, const char* path, const Record& record);
 

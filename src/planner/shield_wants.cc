@@ -1,0 +1,192 @@
+// What shields add to what is mounted: masks, pins, links that stay, and what does not exist and must not be made.
+#include <fmt/format.h>
+
+#include <map>
+#include <unordered_map>
+#include <unordered_set>
+#include <utility>
+
+#include "base/text.h"
+#include "planner/path_text.h"
+#include "planner/shields.h"
+
+namespace cordon::planner {
+
+using plan::PathFact;
+using plan::PathState;
+
+namespace {
+
+/// The nearest want of any kind that shows `path`.
+class Shown {
+ public:
+  explicit Shown(const std::vector<Want>& wants) {
+    for (const Want& want : wants) {
+      if (want.access == Access::kHidden) continue;
+      const Want*& known = by_path_[want.path];
+      if (known == nullptr || want.access == Access::kWritable) known = &want;
+    }
+  }
+  [[nodiscard]] const Want* at(std::string_view path) const {
+    for (std::string_view here = path;; here = parent_of(here)) {
+      if (const auto found = by_path_.find(here); found != by_path_.end()) return found->second;
+      if (here == "/") return nullptr;
+    }
+  }
+
+ private:
+  std::unordered_map<std::string_view, const Want*> by_path_;
+};
+
+Want want_of(const Shield& shield) {
+  return {.path = shield.real,
+          .id = shield.stands() ? shield.fact->id : plan::FileId{},
+          .directory = shield.directory,
+          .access = shield.hides() ? Access::kHidden : Access::kReadOnly,
+          .why = shield.hides() ? Why::kShield : Why::kHeld,
+          .create = {},
+          .reason = fmt::format("shield: {}", words_of(shield)),
+          .at = {}};
+}
+
+class Holding {
+ public:
+  Holding(Draft& draft, std::vector<Want>& wants) : draft_(draft), wants_(wants), shown_(wants) {}
+
+  void add(const Shield& shield) {
+    links(shield);
+    if (shield.only_links) return;
+    const Want* outer = shown_.at(shield.real);
+    // A grant of the shield's own name was judged.
+    if (outer == nullptr || (outer->path == shield.real && outer->access == Access::kWritable)) return;
+    const bool writable = outer->access == Access::kWritable;
+    if (shield.unknown_reach) return cannot(shield, *outer, "it holds more links than are followed");
+    if (shield.stands()) {
+      if (shield.hides() || writable) added_.push_back(want_of(shield));
+      return;
+    }
+    if (!writable && shield.fact == nullptr) return;
+    const PathFact* fact = shield.fact != nullptr ? shield.fact : fact_of(draft_.facts, shield.path);
+    if (fact == nullptr) return writable ? cannot(shield, *outer, "it was not looked up on this host") : void();
+    switch (fact->state) {
+      case PathState::kAbsent:
+        if (writable) absent(shield, *fact, *outer);
+        return;
+      case PathState::kNotDirectory:
+        if (writable) blocked(shield, *fact);
+        return;
+      case PathState::kDenied:
+        // What the caller may not search the target does not reach either.
+        return;
+      case PathState::kPresent:
+      case PathState::kLoop:
+      case PathState::kTooLong:
+      case PathState::kFailed:
+        if (writable || fact->state == PathState::kFailed) cannot(shield, *outer, "it cannot be checked");
+        return;
+    }
+  }
+
+  void finish() {
+    for (auto& [path, want] : absent_) added_.push_back(std::move(want));
+    for (Want& want : added_) wants_.push_back(std::move(want));
+  }
+
+ private:
+  void cannot(const Shield& shield, const Want& outer, std::string_view why) {
+    draft_.refuse(Code::kShieldCannotBeHeld, outer.at,
+                  fmt::format("{}: {} ({}) cannot be protected: {}", outer.reason, base::shown(shield.path),
+                              words_of(shield), why),
+                  "grant something narrower, which does not reach it");
+    draft_.items.back().is_grant = true;
+  }
+
+  /// The links that lead there, where the target could replace them.
+  void links(const Shield& shield) {
+    if (shield.fact == nullptr) return;
+    for (const plan::LinkHop& hop : shield.fact->hops) {
+      const Want* outer = shown_.at(hop.at);
+      if (outer == nullptr || outer->access != Access::kWritable || !linked_.insert(hop.at).second) continue;
+      Want want = want_of(shield);
+      want.path = hop.at;
+      want.id = {};
+      want.directory = false;
+      want.access = Access::kReadOnly;
+      want.why = Why::kHeld;
+      want.link = hop.target;
+      added_.push_back(std::move(want));
+    }
+  }
+
+  /// A file stands where the shield's directory would be: held, so that no directory takes its place.
+  void blocked(const Shield& shield, const PathFact& fact) {
+    Want want = want_of(shield);
+    want.path = fact.real;
+    want.directory = false;
+    want.access = Access::kReadOnly;
+    want.why = Why::kHeld;
+    added_.push_back(std::move(want));
+  }
+
+  void absent(const Shield& shield, const PathFact& fact, const Want& outer) {
+    std::string first = fact.first_absent;
+    // What the grant itself makes is there when the rest is mounted.
+    if (within(outer.path, first)) first = fmt::format("{}/{}", outer.path, first_component(shield.real, outer.path));
+    for (const Want& want : wants_) {
+      if (want.create.empty() || want.path == outer.path || !within(want.path, first)) continue;
+      draft_.refuse(Code::kShieldCannotBeHeld, want.at,
+                    fmt::format("{}: it does not exist yet, and {} ({}) beside it must be held first", want.reason,
+                                base::shown(shield.path), words_of(shield)),
+                    fmt::format("make it first: mkdir -p {}", base::shown(want.path)));
+      draft_.items.back().is_grant = true;
+      return;
+    }
+    Want want = want_of(shield);
+    want.absent = true;
+    want.hidden_when_made = shield.hides();
+    want.directory = shield.directory || first != shield.real;
+    want.id = outer.create.empty() ? fact.id : outer.id;
+    want.create = outer.create;
+    want.path = first;
+    const auto [known, is_new] = absent_.try_emplace(first, want);
+    if (!is_new) known->second.hidden_when_made = known->second.hidden_when_made && shield.hides();
+  }
+
+  static std::string_view first_component(std::string_view path, std::string_view directory) {
+    const std::string_view rest = path.substr(directory.size() + 1);
+    return rest.substr(0, rest.find('/'));
+  }
+
+  Draft& draft_;
+  std::vector<Want>& wants_;
+  Shown shown_;
+  std::vector<Want> added_;
+  std::map<std::string, Want> absent_;
+  std::unordered_set<std::string> linked_;
+};
+
+void say_what_is_in_force(Draft& draft, const std::vector<Want>& wants) {
+  std::size_t hidden = 0, read_only = 0, absent = 0;
+  for (const Want& want : wants) {
+    if (want.why != Why::kShield && want.why != Why::kHeld) continue;
+    (want.absent ? absent : want.why == Why::kShield ? hidden : read_only) += 1;
+  }
+  if (hidden + read_only + absent == 0) return;
+  draft.note("shields",
+             fmt::format("shields below what is granted: {} hidden, {} read-only, {} held although they do not exist",
+                         hidden, read_only, absent),
+             {});
+}
+
+}  // namespace
+
+void want_shields(Draft& draft, const Shields& shields, std::vector<Want>& wants) {
+  Holding holding(draft, wants);
+  for (const Shield& shield : shields.all()) {
+    if (!shields.is_lifted(shield)) holding.add(shield);
+  }
+  holding.finish();
+  say_what_is_in_force(draft, wants);
+}
+
+}  // namespace cordon::planner
