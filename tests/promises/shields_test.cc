@@ -161,5 +161,70 @@ TEST_P(Shields, HooksAndConfigurationOfACheckoutAreNotChanged) {
   EXPECT_FALSE(outside.says("DENIED")) << outside;
 }
 
+/// What git itself does in a checkout that is granted for writing, and what it then must not do.
+constexpr std::string_view kGitAtWork = R"sh(#!/bin/sh
+cd "$(dirname "$0")" || exit 9
+g() { git -c user.name=t -c user.email=t@example.com "$@"; }
+try() {
+  name=$1
+  shift
+  if "$@" >/dev/null 2>&1; then echo "$name done"; else echo "$name failed"; fi
+}
+try status g status
+echo b >b.txt
+try add g add b.txt
+try commit g commit -m second
+try branch g checkout -b other
+try gc g gc
+try worktree g worktree add tree
+try hook cp /bin/true .git/hooks/pre-commit
+try config g config core.fsmonitor ./evil
+try move mv .git elsewhere
+)sh";
+
+TEST_P(Shields, GitWorksInACheckoutWhileHooksAndConfigurationStay) {
+  scene.tree().write("work/p/a.txt", "a");
+  scene.tree().write("work/p/work.sh", kGitAtWork, 0755);
+  const std::string first =
+      "cd p && git init -q && git add . && git -c user.name=t -c user.email=t@example.com commit -q -m first";
+  ASSERT_EQ(scene.bare({"/bin/sh", "-c", first}).code, 0);
+  const auto config = scene.tree().read("work/p/.git/config");
+  const Finished inside = scene.sandboxed("entrypoint: ./p/work.sh\nexec: all\nwrite: [./p]\n");
+  EXPECT_EQ(inside.out,
+            "status done\nadd done\ncommit done\nbranch done\ngc done\nworktree done\n"
+            "hook failed\nconfig failed\nmove failed\n")
+      << inside;
+  EXPECT_EQ(scene.tree().read("work/p/.git/config"), config);
+  EXPECT_FALSE(scene.tree().exists("work/p/.git/hooks/pre-commit"));
+  EXPECT_EQ(scene.bare({"/bin/sh", "-c", "cd p && git log --format=%s"}).out, "second\nfirst\n");
+  EXPECT_EQ(scene.bare({"/bin/sh", "-c", "cd p/tree && git log --format=%s"}).out, "second\nfirst\n");
+  const Finished outside = scene.bare(
+      {"/bin/sh", "-c", "cd p && git config core.fsmonitor ./x && cp /bin/true .git/hooks/pre-commit && echo made"});
+  EXPECT_EQ(outside.out, "made\n") << "the control" << outside;
+}
+
+TEST_P(Shields, AGitDirectoryThatIsALinkIsHeldWhereItLeads) {
+  const std::string hook = scene.tree().write("work/g/hooks/post-commit", "safe");
+  const std::string config = scene.tree().write("work/g/config", "safe");
+  scene.tree().make_directory("work/p");
+  scene.tree().make_directory("work/other/hooks");
+  scene.tree().link("work/p/.git", "../g");
+  const std::string git = scene.in_work("p/.git");
+  const std::vector<std::string> acts{"append=" + hook,
+                                      "append=" + git + "/hooks/post-commit",
+                                      "append=" + git + "/config",
+                                      "rename=" + git + ":" + git + "-old",
+                                      "unlink=" + git,
+                                      "create=" + git + "/hooks/pre-push",
+                                      "rename=" + scene.in_work("g") + ":" + scene.in_work("g-old")};
+  const std::string grant = list("write", {"./p", "./g"});
+  const Finished inside = scene.acts(acts, grant);
+  for (const std::string& act : acts) EXPECT_THAT(verdict(inside, act), StartsWith("DENIED")) << act << inside;
+  allowed_inside({"create=" + git + "/index.lock", "create=" + scene.in_work("p/new")}, grant);
+  EXPECT_EQ(fs::read_symlink(git), "../g");
+  const Finished outside = scene.acts_bare({"append=" + git + "/config", "rename=" + git + ":" + git + "-old"});
+  EXPECT_FALSE(outside.says("DENIED")) << outside;
+}
+
 }  // namespace
 }  // namespace cordon::test
