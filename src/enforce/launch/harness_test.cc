@@ -246,7 +246,8 @@ class Watch {
         answer(listener_, manner_.continue_all || (ready_ && !continued_), continued_, told_);
       if ((fds[2].revents & POLLHUP) != 0) listener_.reset();
       if (fds[3].revents != 0) listen();
-      if (fds[4].revents != 0 && fds[1].revents == 0 && fds[3].revents == 0) break;
+      const bool heard_all = fds[0].revents == 0 && fds[1].revents == 0 && fds[3].revents == 0;
+      if (fds[4].revents != 0 && heard_all) break;
     }
     told_.init_gone = kernel::waitid(P_PIDFD, static_cast<id_t>(started_.init_pidfd.get()), WEXITED).has_value();
   }
