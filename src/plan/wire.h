@@ -227,10 +227,13 @@ class List {
   const char* end_;
 };
 
+/// A whole plan, or the opening: its EnterNamespaces alone, which the launcher may be told before the rest is planned.
+enum class Extent : std::uint8_t { kPlan, kOpening };
+
 class View {
  public:
   /// Checks all of `bytes`, which must outlive the View and never change.
-  static base::Result<View, Malformed> decode(std::span<const std::byte> bytes);
+  static base::Result<View, Malformed> decode(std::span<const std::byte> bytes, Extent extent = Extent::kPlan);
 
   [[nodiscard]] std::size_t size() const { return header_.record_count; }
   [[nodiscard]] const BuildId& build_id() const { return header_.build_id; }
@@ -248,7 +251,7 @@ class View {
 
  private:
   using Check = base::Result<void, Malformed>;
-  [[nodiscard]] Check check_all() const;
+  [[nodiscard]] Check check_all(Extent extent) const;
   [[nodiscard]] Check check_order(const Record& record, const Record& before,
                                   std::array<std::uint32_t, kOps>& seen) const;
   [[nodiscard]] Check check_shape(const Record& record) const;
@@ -262,9 +265,21 @@ class View {
   const char* table_ = nullptr;
 };
 
+/// Both enter the same namespaces, with the same ids. Not looked at: the time limit, which no namespace has.
+inline bool same_opening(const View& one, const View& other) {
+  const Record a = one.record(0);
+  const Record b = other.record(0);
+  bool same = a.step == b.step && a.flags == b.flags && a.args[0] == b.args[0];
+  for (std::size_t i = 0; i < a.refs.size(); ++i) {
+    same = same && a.refs[i].size == b.refs[i].size &&
+           std::memcmp(one.string(a.refs[i]), other.string(b.refs[i]), a.refs[i].size) == 0;
+  }
+  return same;
+}
+
 inline auto malformed(Fault fault, std::uint16_t step = 0) { return base::fail(Malformed{fault, step}); }
 
-inline base::Result<View, Malformed> View::decode(std::span<const std::byte> bytes) {
+inline base::Result<View, Malformed> View::decode(std::span<const std::byte> bytes, Extent extent) {
   View view;
   if (bytes.size() < sizeof(Header) || bytes.size() > kMostBytes) return malformed(Fault::kSize);
   std::memcpy(&view.header_, bytes.data(), sizeof(Header));
@@ -276,11 +291,11 @@ inline base::Result<View, Malformed> View::decode(std::span<const std::byte> byt
   if (bytes.size() != sizeof(Header) + records + header.table_size) return malformed(Fault::kSize);
   view.records_ = reinterpret_cast<const char*>(bytes.data()) + sizeof(Header);
   view.table_ = view.records_ + records;
-  if (auto checked = view.check_all(); !checked) return base::fail(checked.error());
+  if (auto checked = view.check_all(extent); !checked) return base::fail(checked.error());
   return view;
 }
 
-inline View::Check View::check_all() const {
+inline View::Check View::check_all(Extent extent) const {
   std::array<std::uint32_t, kOps> seen{};
   Record before;
   Record overlay;
@@ -294,6 +309,10 @@ inline View::Check View::check_all() const {
     if (one.op == Op::kStubOverlay) overlay = one;
     if (one.op == Op::kStub && !is_below(overlay, one)) return malformed(Fault::kPath, one.step);
     before = one;
+  }
+  if (extent == Extent::kOpening) {
+    if (size() != 1 || before.op != Op::kEnterNamespaces) return malformed(Fault::kOrder);
+    return {};
   }
   for (std::size_t op = 0; op < kOps; ++op) {
     if (kShapes[op].times == Times::kOnce && seen[op] != 1) return malformed(Fault::kOrder);

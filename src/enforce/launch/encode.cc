@@ -165,4 +165,10 @@ std::vector<std::byte> encode(const plan::Plan& plan) {
   return encoder.finish();
 }
 
+std::vector<std::byte> encode(const plan::step::EnterNamespaces& enter) {
+  Encoder encoder(0);
+  encoder.add({.act = enter}, 1);
+  return encoder.finish();
+}
+
 }  // namespace cordon::enforce::launch

@@ -12,5 +12,7 @@
 namespace cordon::enforce::launch {
 
 std::vector<std::byte> encode(const plan::Plan& plan);
+/// The opening of a plan whose first step this is.
+std::vector<std::byte> encode(const plan::step::EnterNamespaces& enter);
 
 }  // namespace cordon::enforce::launch

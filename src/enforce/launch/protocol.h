@@ -1,5 +1,9 @@
 // What the launcher, init and the target's child say to the supervisor, and where they find their descriptors.
 //
+// First the supervisor speaks, on the control socket, and only twice: the opening (plan::wire, Extent::kOpening), from
+// which the outer launcher lets init be born, and then the plan, as a kPlan with a sealed memfd, for which init waits.
+// The opening may be sent long before there is a plan. Init takes no plan that opens otherwise.
+//
 // Control socket (SOCK_SEQPACKET, kControlFd): spoken by the outer launcher, then by init while it builds, then by the
 // target's child until its execve; the socket is close-on-exec and nobody else keeps it, so its end after kReady and
 // without kExecFailed means that the execve was done (or that the child died: init tells). A datagram holds 1 to
@@ -27,9 +31,11 @@
 
 namespace cordon::enforce::launch {
 
-inline constexpr int kPlanFd = 3;  ///< memfd, sealed
-inline constexpr int kControlFd = 4;
-inline constexpr int kLifeFd = 5;
+inline constexpr int kControlFd = 3;
+inline constexpr int kLifeFd = 4;
+
+/// The longest opening: id maps have 340 lines at most, and set_groups() bounds the groups.
+inline constexpr std::size_t kMostOpening = 32U << 10;
 
 enum class Kind : std::uint32_t {
   kInitStarted = 1,        ///< value: init's pid as the launcher sees it; comes with its pidfd. start() takes it
@@ -41,6 +47,7 @@ enum class Kind : std::uint32_t {
   kExecFailed = 7,         ///< step, code: errno of execve; the child exits 126, or 127 for ENOENT
   kPlanRefused = 8,        ///< the launcher does not take this plan; text: why. See kOtherBuild
   kMounts = 9,             ///< all mounts stand; comes with init's /proc/self/mountinfo, as it is seen in the new root
+  kPlan = 10,              ///< from the supervisor; comes with the plan
   kTargetExited = 101,     ///< life; code: wait status
   kTargetStopped = 102,    ///< life; code: signal
   kTargetContinued = 103,  ///< life
@@ -98,7 +105,10 @@ struct Batch {
 /// `flags`: MSG_DONTWAIT or 0. EPROTO for a datagram that is not whole Messages.
 inline kernel::Sys<Batch> receive(kernel::FdView socket, int flags) {
   Batch out;
-  auto got = kernel::receive_message(socket, std::as_writable_bytes(std::span(out.messages)), flags);
+  const auto into = std::as_writable_bytes(std::span(out.messages));
+  auto got = kernel::receive_message(socket, into, flags);
+  // Said once, of a launcher that ended without reading its plan; what it said before is still there.
+  if (!got && got.error().code == ECONNRESET) got = kernel::receive_message(socket, into, flags);
   if (!got) return base::fail(got.error());
   if (got->bytes % sizeof(Message) != 0) return base::fail(kernel::Errno{EPROTO, "recvmsg"});
   out.count = got->bytes / sizeof(Message);

@@ -1,11 +1,13 @@
 #include "enforce/launch/start.h"
 
+#include <poll.h>
 #include <spawn.h>
 #include <sys/wait.h>
 
 #include <array>
 #include <csignal>
 #include <memory>
+#include <optional>
 #include <utility>
 
 #include "base/check.h"
@@ -70,11 +72,13 @@ Result<Fd> sealed_plan(const plan::Plan& plan) {
 struct Launcher {
   Fd program;
   LauncherKind kind = LauncherKind::kEmbedded;
+  std::string passed_over;  ///< Started's
 };
 
-Result<Launcher> embedded_launcher() {
+Result<Launcher> embedded_launcher(std::string passed_over) {
   CORDON_TRY(Fd program, sealed("cordon-launch", launcher_image(), kernel::kMfdExec));
-  return Launcher{.program = std::move(program), .kind = LauncherKind::kEmbedded};
+  return Launcher{
+      .program = std::move(program), .kind = LauncherKind::kEmbedded, .passed_over = std::move(passed_over)};
 }
 
 /// The installed launcher, opened: what is checked is what will be executed. It enforces everything, so whoever can
@@ -88,7 +92,16 @@ Result<Launcher> installed_launcher(const std::string& path) {
   if (!S_ISREG(facts.stx_mode)) return refuse("not a regular file");
   if (facts.stx_uid != 0 && facts.stx_uid != ::geteuid()) return refuse("belongs to another user");
   if ((facts.stx_mode & (S_IWGRP | S_IWOTH)) != 0) return refuse("writable by others than its owner");
-  return Launcher{.program = std::move(program), .kind = LauncherKind::kInstalled};
+  return Launcher{.program = std::move(program), .kind = LauncherKind::kInstalled, .passed_over = {}};
+}
+
+/// The installed one where it may be taken.
+Result<Launcher> find_launcher(const LauncherSource& source) {
+  if (source.installed_path.empty()) return embedded_launcher("");
+  auto installed = installed_launcher(source.installed_path);
+  if (installed) return installed;
+  Error why = std::move(installed).error();
+  return embedded_launcher(why.detail.empty() ? base::errno_name(why.code) : std::move(why.detail));
 }
 
 /// posix_spawn's file actions and attributes, freed at the end.
@@ -144,7 +157,7 @@ constexpr int kAbovePlaces = 16;
 
 using Streams3 = std::array<Fd, 3>;
 struct Placed {
-  Fd program, plan, control, life;
+  Fd program, control, life;
 };
 
 Result<Fd> lifted(FdView fd, std::string_view subject) { return of(kernel::duplicate(fd, kAbovePlaces), subject); }
@@ -227,27 +240,77 @@ Result<Started, Refused> take_birth(Sockets sockets) {
                  .life = std::move(sockets.life)};
 }
 
-Result<Started, Refused> launch(const Launcher& launcher, FdView plan, const Streams3& streams,
-                                const Options& options) {
+/// A launcher that was started and told its opening; to be given to finish().
+struct Begun {
+  pid_t pid = 0;
+  Sockets sockets;
+};
+
+Result<Begun> begin(const Launcher& launcher, const plan::step::EnterNamespaces& opening, const Streams3& streams,
+                    const Options& options) {
   SpawnPlan spawn;
   Placed placed;
-  const auto prepare = [&]() -> Result<Sockets> {
-    CORDON_TRY(placed.program, lifted(launcher.program, "cordon-launch"));
-    CORDON_TRY(placed.plan, lifted(plan, "plan"));
-    spawn.put(placed.plan, kPlanFd);
-    place_streams(spawn, streams);
-    spawn.set_signals_and_session(options);
-    return place_sockets(spawn, placed);
-  };
-  auto sockets = prepare();
-  if (!sockets) return base::fail(Refused{std::move(sockets).error()});
-  auto pid = spawn.spawn(placed.program);
-  if (!pid) return base::fail(Refused{std::move(pid).error()});
-  placed = {};  // the launcher has them; its end must be seen on our ends
-  auto started = take_birth(std::move(*sockets));
-  reap(*pid);
-  if (started) started->launcher = launcher.kind;
+  CORDON_TRY(placed.program, lifted(launcher.program, "cordon-launch"));
+  place_streams(spawn, streams);
+  spawn.set_signals_and_session(options);
+  CORDON_TRY(Sockets sockets, place_sockets(spawn, placed));
+  CORDON_TRY([[maybe_unused]] const auto sent, of(kernel::send_message(sockets.control, encode(opening)), "control"));
+  CORDON_TRY(const pid_t pid, spawn.spawn(placed.program));
+  return Begun{.pid = pid, .sockets = std::move(sockets)};  // its own ends are closed here: it has them
+}
+
+/// A launcher that is gone by now has said why, and finish() reads that.
+void send_plan(const Begun& begun, FdView plan) {
+  const Message message{.kind = Kind::kPlan};
+  const auto bytes = std::as_bytes(std::span(&message, 1));
+  static_cast<void>(kernel::send_message(begun.sockets.control, bytes, plan).has_value());
+}
+
+Result<Started, Refused> finish(Begun begun, const Launcher& launcher) {
+  auto started = take_birth(std::move(begun.sockets));
+  reap(begun.pid);
+  if (!started) return started;
+  started->launcher = launcher.kind;
+  started->passed_over = launcher.passed_over;
   return started;
+}
+
+void end(Begun begun) {
+  auto started = finish(std::move(begun), {});
+  if (!started) return;
+  const FdView init = started->init_pidfd;
+  static_cast<void>(kernel::pidfd_send_signal(init, SIGKILL).has_value());
+  static_cast<void>(kernel::waitid(P_PIDFD, static_cast<id_t>(init.get()), WEXITED | __WALL).has_value());
+}
+
+const plan::step::EnterNamespaces& opening_of(const plan::Plan& plan) {
+  return std::get<plan::step::EnterNamespaces>(plan.steps.front().act);  // sealed_plan() has seen that
+}
+
+Result<Started, Refused> launch(const Launcher& launcher, const plan::Plan& plan, FdView memory,
+                                const Streams3& streams, const Options& options) {
+  auto begun = begin(launcher, opening_of(plan), streams, options);
+  if (!begun) return base::fail(Refused{std::move(begun).error()});
+  send_plan(*begun, memory);
+  return finish(std::move(*begun), launcher);
+}
+
+Result<Started> start_afresh(const plan::Plan& plan, FdView memory, const Streams3& streams,
+                             const LauncherSource& source, const Options& options) {
+  CORDON_TRY(Launcher launcher, find_launcher(source));
+  auto started = launch(launcher, plan, memory, streams, options);
+  if (!started && started.error().other_build && launcher.kind == LauncherKind::kInstalled) {
+    CORDON_TRY(launcher, embedded_launcher("is of another build"));
+    started = launch(launcher, plan, memory, streams, options);
+  }
+  if (!started) return base::fail(std::move(started).error().error);
+  return std::move(*started);
+}
+
+/// Since it was opened. The launcher's own copy of the mounts is from then.
+bool has_changed(FdView mount_table) {
+  std::array<pollfd, 1> table{pollfd{.fd = mount_table.get(), .events = POLLPRI, .revents = 0}};
+  return kernel::poll(table, 0).value_or(1) != 0;
 }
 
 }  // namespace
@@ -255,24 +318,55 @@ Result<Started, Refused> launch(const Launcher& launcher, FdView plan, const Str
 Result<Started> start(const plan::Plan& plan, const LauncherSource& source, const Options& options) {
   CORDON_TRY(const Streams3 streams, take_streams(options.streams));
   CORDON_TRY(const Fd memory, sealed_plan(plan));
-  std::string passed_over;
-  if (!source.installed_path.empty()) {
-    auto installed = installed_launcher(source.installed_path);
-    if (installed) {
-      auto started = launch(*installed, memory, streams, options);
-      if (started) return std::move(*started);
-      if (!started.error().other_build) return base::fail(std::move(started).error().error);
-      passed_over = "is of another build";
-    } else {
-      passed_over = installed.error().detail.empty() ? base::errno_name(installed.error().code)
-                                                     : std::move(installed).error().detail;
-    }
+  return start_afresh(plan, memory, streams, source, options);
+}
+
+struct Early::Parts {
+  plan::step::EnterNamespaces assumed;
+  LauncherSource source;
+  Options options;
+  Streams3 streams;
+  Fd mount_table;
+  Launcher launcher;
+  std::optional<Begun> begun;
+  ~Parts() {
+    if (begun) launch::end(std::move(*begun));
   }
-  CORDON_TRY(const Launcher embedded, embedded_launcher());
-  auto started = launch(embedded, memory, streams, options);
-  if (!started) return base::fail(std::move(started).error().error);
-  started->passed_over = std::move(passed_over);
-  return std::move(*started);
+};
+
+Early::Early(std::unique_ptr<Parts> parts) : parts_(std::move(parts)) {}
+Early::Early(Early&&) noexcept = default;
+Early& Early::operator=(Early&&) noexcept = default;
+Early::~Early() = default;
+
+Result<Early> Early::begin(const plan::step::EnterNamespaces& assumed, const LauncherSource& source,
+                           const Options& options) {
+  std::unique_ptr<Parts> parts(new Parts{.assumed = assumed,
+                                         .source = source,
+                                         .options = options,
+                                         .streams = {},
+                                         .mount_table = {},
+                                         .launcher = {},
+                                         .begun = {}});
+  CORDON_TRY(parts->streams, take_streams(options.streams));
+  CORDON_TRY(parts->mount_table, of(kernel::openat(kernel::kHere, "/proc/self/mountinfo", O_RDONLY), "/proc"));
+  CORDON_TRY(parts->launcher, find_launcher(source));
+  CORDON_TRY(parts->begun, launch::begin(parts->launcher, assumed, parts->streams, options));
+  return Early(std::move(parts));
+}
+
+Result<Started> Early::start(const plan::Plan& plan) && {
+  const auto parts = std::move(parts_);
+  CORDON_TRY(const Fd memory, sealed_plan(plan));
+  Begun begun = *std::exchange(parts->begun, std::nullopt);
+  if (opening_of(plan) != parts->assumed || has_changed(parts->mount_table)) {
+    end(std::move(begun));
+  } else {
+    send_plan(begun, memory);
+    if (auto started = finish(std::move(begun), parts->launcher)) return std::move(*started);
+    // Whatever was wrong with it, a fresh one says so.
+  }
+  return start_afresh(plan, memory, parts->streams, parts->source, parts->options);
 }
 
 }  // namespace cordon::enforce::launch

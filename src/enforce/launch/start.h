@@ -2,9 +2,10 @@
 //
 // It screens the standard streams, encodes the plan into a sealed memfd, finds the launcher (the installed one, else
 // the copy that is linked into this program, run from a sealed memfd; equal build id in any case), makes the control
-// and the life socket, starts the launcher by posix_spawn (vfork-like: forking a large caller would cost 15 ms), waits
-// until init was born and the outer launcher is gone, and hands over what supervises init. It returns long before the
-// target runs: what happens then is told by the control socket (protocol.h).
+// and the life socket, starts the launcher by posix_spawn (vfork-like: forking a large caller would cost 15 ms), sends
+// it the plan's first step and then the plan, waits until init was born and the outer launcher is gone, and hands over
+// what supervises init. It returns long before the target runs: what happens then is told by the control socket
+// (protocol.h).
 //
 // Init is a child of the calling process: its end is waited for by Started::init_pidfd. Nothing here is shared between
 // calls; any thread may call. Called by enforce/supervise only. It must not print or read the environment.
@@ -12,6 +13,7 @@
 
 #include <sys/types.h>
 
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -62,6 +64,27 @@ struct Started {
 /// An Error means that init was not born, and no process is left; it carries the StepId where the namespaces could not
 /// be made. What fails after that (init's id maps are the first) is a kStepFailed on the control socket.
 base::Result<Started> start(const plan::Plan& plan, const LauncherSource& source, const Options& options = {});
+
+/// A launcher that is started before there is a plan, on a guess at the plan's first step: while the caller plans, init
+/// is born and does what no plan says anything about. It can only be faster than start(), never otherwise: where the
+/// plan begins with another step, where the host's mounts have changed since (init has a copy of them), or where the
+/// early launcher failed, it is ended and another one started, which says what is wrong. One that nobody starts a plan
+/// with is ended, and waited for, by the destructor; where the process ends, by the end of its sockets.
+class Early {
+ public:
+  static base::Result<Early> begin(const plan::step::EnterNamespaces& assumed, const LauncherSource& source,
+                                   const Options& options);
+  Early(Early&&) noexcept;
+  Early& operator=(Early&&) noexcept;
+  ~Early();
+  /// As start(), with the source and the options of begin().
+  base::Result<Started> start(const plan::Plan& plan) &&;
+
+ private:
+  struct Parts;
+  explicit Early(std::unique_ptr<Parts> parts);
+  std::unique_ptr<Parts> parts_;
+};
 
 /// The kebab-case name of a check ("root-read-only") and the layer that it stands for.
 std::string_view check_name(Check check);

@@ -166,12 +166,12 @@ TEST_P(Start, GivesTheStreamsWhereverTheyAre) {
     auto out = kernel::openat(kernel::kHere, (scratch.path() + "/out").c_str(), O_CREAT | O_RDWR, 0600);
     auto error = kernel::openat(kernel::kHere, (scratch.path() + "/err").c_str(), O_CREAT | O_RDWR, 0600);
     ASSERT_TRUE(in && out && error);
-    // Exchanged: standard input is at 1, standard error at 0, and output where the plan will be.
+    // Exchanged: standard input is at 1, standard error at 0, and output where the control socket will be.
     const int saved[2] = {dup(0), dup(1)};
     dup2(in->get(), 1);
     dup2(error->get(), 0);
-    dup2(out->get(), kPlanFd);
-    const Streams streams{.in = base::FdView(1), .out = base::FdView(kPlanFd), .error = base::FdView(0)};
+    dup2(out->get(), kControlFd);
+    const Streams streams{.in = base::FdView(1), .out = base::FdView(kControlFd), .error = base::FdView(0)};
     auto started = start(PlanMaker().shell("cat; echo oops >&2").plan(), {}, {.streams = streams});
     dup2(saved[0], 0);
     dup2(saved[1], 1);

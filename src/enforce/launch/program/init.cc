@@ -2,7 +2,7 @@
 
 #include <cstdlib>
 
-#include "enforce/launch/program/channel.h"
+#include "enforce/launch/program/intake.h"
 #include "enforce/launch/program/target.h"
 #include "enforce/launch/program/tree.h"
 #include "kernel/process.h"
@@ -172,14 +172,16 @@ bool reap(pid_t target) {
 
 }  // namespace
 
-void run_init(const View& plan, std::span<const std::byte> bytes, FdView maps_written, mode_t callers_umask) {
+void run_init(const View& opening, FdView maps_written, mode_t callers_umask) {
   Channel control{FdView(kControlFd)};
-  const std::uint16_t born = plan.record(0).step;
+  const std::uint16_t born = opening.record(0).step;
   std::byte go{};
   auto read = kernel::read(maps_written, {&go, 1});
   if (!read || *read != 1) std::_Exit(1);  // the outer launcher has said why
   if (auto done = prepare(); !done) control.fail_step(born, done.error());
   Tree tree;
+  begin(tree);
+  const auto [plan, bytes] = take_plan(opening, control);
   const Found landlock = find(plan, Op::kLandlock);
   if (auto done = begin_ruleset(tree, landlock); !done) control.fail_step(landlock.record.step, done.error());
   build(tree, plan, control);

@@ -13,8 +13,7 @@
 
 namespace cordon::enforce::launch {
 
-/// `bytes` is the mapping that `plan` reads. `maps_written` gives one byte when the id maps stand, and ends otherwise.
-[[noreturn]] void run_init(const plan::wire::View& plan, std::span<const std::byte> bytes, kernel::FdView maps_written,
-                           mode_t callers_umask);
+/// `maps_written` gives one byte when the id maps stand, and ends otherwise. The plan comes when it is made.
+[[noreturn]] void run_init(const plan::wire::View& opening, kernel::FdView maps_written, mode_t callers_umask);
 
 }  // namespace cordon::enforce::launch

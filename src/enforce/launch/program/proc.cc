@@ -68,13 +68,21 @@ Sys<void> harden(const Tree& tree, FdView proc) {
 
 }  // namespace
 
-Sys<void> mount_proc(Tree& tree, const char* path) {
+/// It must be attached to be mounted on: over the host's proc, as what masks show (build_blank), and goes with that
+/// where no step moves it.
+Sys<Fd> make_proc(const Tree& tree) {
   CORDON_TRY(const Fd context, kernel::fsopen("proc"));
   CORDON_OK(kernel::fsconfig_create(context));
   constexpr auto kAttributes = kernel::kMountAttrNosuid | kernel::kMountAttrNodev | kernel::kMountAttrNoexec;
-  CORDON_TRY(const Fd proc, kernel::fsmount(context, kAttributes));
-  CORDON_OK(attach(tree, proc, path, Object::kDirectory));
-  return harden(tree, proc);
+  CORDON_TRY(Fd proc, kernel::fsmount(context, kAttributes));
+  CORDON_OK(kernel::attach_at(proc, kernel::kHere, "/proc"));
+  CORDON_OK(harden(tree, proc));
+  return proc;
+}
+
+Sys<void> mount_proc(Tree& tree, const char* path) {
+  if (!tree.proc) return base::fail(tree.proc.error());
+  return attach(tree, *tree.proc, path, Object::kDirectory);
 }
 
 }  // namespace cordon::enforce::launch

@@ -85,7 +85,7 @@ void install_filters(const Target& target) {
 
 /// The life socket above all: nobody but init may keep it open.
 Sys<void> close_descriptors() {
-  CORDON_OK(kernel::close_range(3, kControlFd - 1, 0));
+  static_assert(kControlFd == 3);
   CORDON_OK(kernel::close_range(kControlFd + 1, ~0U, 0));
   return kernel::set_cloexec(FdView(kControlFd), true);
 }

@@ -87,7 +87,9 @@ Sys<Fd> new_tmpfs(std::uint64_t size, std::uint64_t mode, std::uint64_t attribut
   return kernel::fsmount(context, attributes);
 }
 
-Sys<void> build_root(Tree& tree, const Record& record) {
+namespace {
+
+Sys<void> take_hosts_mounts(Tree& tree) {
   // The host's mounts would go on appearing below what we bind if they were not made private first.
   CORDON_OK(kernel::mount_setattr(kernel::kHere, "/", kernel::kAtRecursive, {.propagation = MS_PRIVATE}));
   CORDON_TRY(auto host, kernel::statx(kernel::kHere, "/", 0));
@@ -96,6 +98,18 @@ Sys<void> build_root(Tree& tree, const Record& record) {
   CORDON_TRY(tree.blank, build_blank());
   CORDON_TRY(auto blank, kernel::statx(tree.blank));
   tree.blank_device = device_of(blank);
+  return {};
+}
+
+}  // namespace
+
+void begin(Tree& tree) {
+  tree.begun = take_hosts_mounts(tree);
+  if (tree.begun) tree.proc = make_proc(tree);
+}
+
+Sys<void> build_root(Tree& tree, const Record& record) {
+  CORDON_OK(tree.begun);
   CORDON_TRY(tree.root, new_tmpfs(record.args[0], 0755, kSealed));
   CORDON_OK(kernel::attach_at(tree.root, kernel::kHere, "/"));
   return become_own(tree, tree.root);

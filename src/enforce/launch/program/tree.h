@@ -37,6 +37,8 @@ struct Place {
 };
 
 struct Tree {
+  Sys<void> begun;                ///< what begin() came to, told by the first step that needs it
+  Sys<Fd> proc = Fd();            ///< mount of the private proc, hardened, until its step says where it goes
   Fd root;                        ///< mount of the private root
   Fd self;                        ///< /proc/self of the host, from before it was covered
   Fd blank;                       ///< mount with "directory" and "file", both empty: what masks show
@@ -57,6 +59,8 @@ struct Tree {
 using kernel::device_of;
 std::uint64_t attributes_of(const Record& record);  ///< MOUNT_ATTR_* of its flags
 
+/// All that no plan says anything about: the host's mounts made private, the masks' file system, the private proc.
+void begin(Tree& tree);
 Sys<void> build_root(Tree& tree, const Record& record);
 /// An object of the new root by its path there. ELOOP where a link stands in it.
 Sys<Fd> locate(const Tree& tree, const char* path);
@@ -96,6 +100,7 @@ Sys<void> stub_overlay(Tree& tree, const View& plan, std::size_t index);
 Sys<void> add_landlock_rule(FdView ruleset, FdView object, std::uint64_t access);
 
 /// proc.cc, dev.cc
+Sys<Fd> make_proc(const Tree& tree);
 Sys<void> mount_proc(Tree& tree, const char* path);
 Sys<void> mount_dev(Tree& tree, const char* path, std::uint64_t shm_bytes);
 
