@@ -13,6 +13,7 @@
 #include "cli/launcher.h"
 #include "cli/leavings.h"
 #include "cli/left_behind.h"
+#include "cli/opening.h"
 #include "cli/own_places.h"
 #include "cli/replan.h"
 #include "cli/report_file.h"
@@ -46,6 +47,8 @@ class Job {
   base::Result<plan::Plan, Stop> prepare();
   base::Result<plan::Plan, Stop> planned();
   base::Result<void, Stop> hold_to_landings(const plan::Plan& plan);
+  supervise::Options run_options();
+  supervise::Prepared start_launcher();
   base::Result<plan::Outcome, Stop> start_and_wait(const plan::Plan& plan);
   base::Result<plan::Outcome> stream(supervise::Run& run);
   void note_refused_overlay(const std::string& source, const base::Error& error);
@@ -64,6 +67,7 @@ class Job {
   bool json_;
   std::optional<Host> host_;
   std::optional<Opened> opened_;
+  std::optional<supervise::Prepared> prepared_;
   std::optional<ReportFile> report_file_;
   std::vector<plan::Note> location_notes_;
   plan::LeftBehind left_;
@@ -146,6 +150,7 @@ base::Result<plan::Plan, Stop> Job::prepare() {
   const Invocation& invocation = context_.invocation;
   CORDON_TRY(const policy::Posture posture, posture_of(invocation, arguments_));
   CORDON_TRY(host_, open_host(invocation));
+  if (!arguments_.has("--dry-run")) prepared_ = start_launcher();
   auto opened = open(invocation, host_->facts, {arguments_.operand(), posture, arguments_.values("--env")});
   if (!opened) {
     mend_a_command(invocation.caller, arguments_.operand(), opened.error().refused);
@@ -194,28 +199,38 @@ base::Result<plan::Outcome> Job::stream(supervise::Run& run) {
   }
 }
 
-base::Result<plan::Outcome, Stop> Job::start_and_wait(const plan::Plan& plan) {
+supervise::Options Job::run_options() {
   supervise::Options options;
   options.launcher = launcher_source();
   options.terminal = supervise::Terminal::kForeground;
-  if (enforce::hold::Holds::needed_by(plan)) {
-    options.hold_registry = hold_registry(state_directory(context_.invocation.caller, own_home(host_->facts)),
-                                          approval_caller(context_.invocation));
-  }
-  options.when_mounted = [this] { host_->session.pins().release(); };
-  if (json_) {
-    const auto stream_to = [this](report::Stream stream) {
-      return [this, stream](std::span<const std::byte> chunk) {
-        context_.output.emit(report::chunk_event(stream, {reinterpret_cast<const char*>(chunk.data()), chunk.size()}));
-      };
+  if (!json_) return options;
+  const auto stream_to = [this](report::Stream stream) {
+    return [this, stream](std::span<const std::byte> chunk) {
+      context_.output.emit(report::chunk_event(stream, {reinterpret_cast<const char*>(chunk.data()), chunk.size()}));
     };
-    options.streams = supervise::StreamMode::kCallbacks;
-    options.stdin_mode = supervise::StdinMode::kNull;
-    options.on_stdout = stream_to(report::Stream::kStdout);
-    options.on_stderr = stream_to(report::Stream::kStderr);
+  };
+  options.streams = supervise::StreamMode::kCallbacks;
+  options.stdin_mode = supervise::StdinMode::kNull;
+  options.on_stdout = stream_to(report::Stream::kStdout);
+  options.on_stderr = stream_to(report::Stream::kStderr);
+  return options;
+}
+
+/// The launcher is at work while we plan.
+supervise::Prepared Job::start_launcher() {
+  return supervise::Prepared::begin(run_options(), usual_opening(host_->facts));
+}
+
+base::Result<plan::Outcome, Stop> Job::start_and_wait(const plan::Plan& plan) {
+  supervise::Prepared prepared = prepared_ ? std::move(*prepared_) : start_launcher();
+  prepared_.reset();
+  if (enforce::hold::Holds::needed_by(plan)) {
+    prepared.set_hold_registry(hold_registry(state_directory(context_.invocation.caller, own_home(host_->facts)),
+                                             approval_caller(context_.invocation)));
   }
+  prepared.set_when_mounted([this] { host_->session.pins().release(); });
   const host::AutoExecWatch watch = watch_writes(context_.invocation.caller, host_->facts, plan);
-  auto run = supervise::Run::start(plan, std::move(options));
+  auto run = supervise::Run::start(plan, std::move(prepared));
   use_the_launchers_time();
   if (!run) {
     plan::Outcome outcome;

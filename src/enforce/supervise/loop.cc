@@ -41,10 +41,10 @@ Run::Loop::Loop(const plan::Plan& plan, Options& options)
 
 Run::Loop::~Loop() { abandon(); }
 
-base::Result<std::unique_ptr<Run::Loop>> Run::Loop::start(const plan::Plan& plan, Options options) {
-  std::unique_ptr<Loop> loop(new Loop(plan, options));
-  CORDON_OK(loop->prepare(options.terminal));
-  CORDON_OK(loop->launch(plan, options));
+base::Result<std::unique_ptr<Run::Loop>> Run::Loop::start(const plan::Plan& plan, Prepared::Parts& prepared) {
+  std::unique_ptr<Loop> loop(new Loop(plan, prepared.options));
+  CORDON_OK(loop->prepare(prepared.options.terminal));
+  CORDON_OK(loop->launch(plan, prepared));
   return loop;
 }
 
@@ -66,15 +66,10 @@ base::Result<void> Run::Loop::prepare(Terminal terminal) {
   return watch(Source::kSignals, signals_->fd());
 }
 
-base::Result<void> Run::Loop::launch(const plan::Plan& plan, Options& options) {
-  if (auto held = make_holds(plan, options); !held) return not_started(std::move(held).error());
-  CORDON_TRY(ChildStreams streams, make_streams(options));
-  const bool foreground = signals_.has_value();
-  launch::Options how{.streams = streams.views,
-                      .session = foreground ? launch::Session::kCallers : launch::Session::kOwn,
-                      .keep_ignored = {}};
-  if (foreground) how.keep_ignored = signals_->ignored();
-  auto started = launch::start(plan, options.launcher, how);
+base::Result<void> Run::Loop::launch(const plan::Plan& plan, Prepared::Parts& prepared) {
+  if (auto held = make_holds(plan, prepared.options); !held) return not_started(std::move(held).error());
+  CORDON_TRY(ChildStreams streams, std::move(prepared.streams));
+  auto started = prepared.start(plan, signals_ ? signals_->ignored() : std::vector<int>());
   if (!started) return not_started(std::move(started).error());
   init_pidfd_ = std::move(started->init_pidfd);
   control_ = std::move(started->control);
@@ -87,7 +82,7 @@ base::Result<void> Run::Loop::launch(const plan::Plan& plan, Options& options) {
   CORDON_OK(watch(Source::kInit, init_pidfd_));
   if (out_.is_open()) CORDON_OK(watch(Source::kStdout, out_.fd()));
   if (error_.is_open()) CORDON_OK(watch(Source::kStderr, error_.fd()));
-  if (foreground) take_job();
+  if (signals_) take_job();
   return {};
 }
 

@@ -19,6 +19,7 @@
 #include "enforce/supervise/job_control.h"
 #include "enforce/supervise/mount_watch.h"
 #include "enforce/supervise/own_signals.h"
+#include "enforce/supervise/prepared.h"
 #include "enforce/supervise/progress.h"
 #include "enforce/supervise/run_clock.h"
 #include "enforce/supervise/signal_policy.h"
@@ -30,7 +31,7 @@ namespace cordon::enforce::supervise {
 
 class Run::Loop {
  public:
-  static base::Result<std::unique_ptr<Loop>> start(const plan::Plan& plan, Options options);
+  static base::Result<std::unique_ptr<Loop>> start(const plan::Plan& plan, Prepared::Parts& prepared);
   Loop(const Loop&) = delete;
   Loop& operator=(const Loop&) = delete;
   ~Loop();
@@ -65,7 +66,7 @@ class Run::Loop {
 
   Loop(const plan::Plan& plan, Options& options);
   base::Result<void> prepare(Terminal terminal);
-  base::Result<void> launch(const plan::Plan& plan, Options& options);
+  base::Result<void> launch(const plan::Plan& plan, Prepared::Parts& prepared);
   base::Result<void> not_started(base::Error error);
   void take_job();
   base::Result<void> watch(Source source, base::FdView fd);

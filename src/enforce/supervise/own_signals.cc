@@ -27,17 +27,20 @@ sigset_t only(int signal) {
 
 }  // namespace
 
+std::vector<int> OwnSignals::ignored_now() {
+  std::vector<int> out;
+  for (const int signal : SignalPolicy::handled()) {
+    if (kernel::is_ignored(signal).value_or(false)) out.push_back(signal);
+  }
+  return out;
+}
+
 kernel::Sys<OwnSignals> OwnSignals::take() {
   sigset_t handled;
   sigemptyset(&handled);
-  std::vector<int> ignored;
-  for (const int signal : SignalPolicy::handled()) {
-    if (kernel::is_ignored(signal).value_or(false)) {
-      ignored.push_back(signal);
-    } else {
-      sigaddset(&handled, signal);
-    }
-  }
+  for (const int signal : SignalPolicy::handled()) sigaddset(&handled, signal);
+  std::vector<int> ignored = ignored_now();
+  for (const int signal : ignored) sigdelset(&handled, signal);
   auto fd = kernel::signalfd(handled);
   if (!fd) return base::fail(fd.error());
   sigset_t at_once = handled;

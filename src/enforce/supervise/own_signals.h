@@ -20,6 +20,8 @@ class OwnSignals {
   /// Blocks what SignalPolicy handles, less what the process ignores (nohup, background jobs): that stays ignored.
   /// Stops keep their effect until hold_stops(): while the launcher is waited for, it and we stop together.
   static kernel::Sys<OwnSignals> take();
+  /// Of the signals that take() would block, those that the process ignores.
+  static std::vector<int> ignored_now();
   void hold_stops();
 
   OwnSignals(OwnSignals&&) noexcept = default;

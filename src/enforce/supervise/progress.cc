@@ -63,6 +63,7 @@ void Progress::on_control(const launch::Message& message, bool has_fd) {
       return;
     case launch::Kind::kPlanRefused:
       return fail_setup({.operation = "plan", .subject = "cordon-launch", .detail = message.text.data()});
+    case launch::Kind::kPlan:
     case launch::Kind::kTargetExited:
     case launch::Kind::kTargetStopped:
     case launch::Kind::kTargetContinued:

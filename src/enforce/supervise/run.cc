@@ -9,7 +9,11 @@ Run& Run::operator=(Run&&) noexcept = default;
 Run::~Run() = default;
 
 base::Result<Run> Run::start(const plan::Plan& plan, Options options) {
-  CORDON_TRY(auto loop, Loop::start(plan, std::move(options)));
+  return start(plan, Prepared(std::make_unique<Prepared::Parts>(std::move(options))));
+}
+
+base::Result<Run> Run::start(const plan::Plan& plan, Prepared prepared) {
+  CORDON_TRY(auto loop, Loop::start(plan, *prepared.parts_));
   return Run(std::move(loop));
 }
 

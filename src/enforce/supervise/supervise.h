@@ -69,11 +69,33 @@ struct Options {
   std::function<void()> when_mounted;
 };
 
+/// What can be done before there is a plan: the launcher is started on a guess at its first step (launch::Early), and
+/// makes namespaces while the caller plans. A wrong guess costs the time that it would have saved, and changes nothing.
+/// Dropped, it ends what it started and waits for that.
+class Prepared {
+ public:
+  /// Cannot fail: what does not work now is tried again by Run::start(), which says why.
+  static Prepared begin(Options options, const plan::step::EnterNamespaces& assumed);
+  Prepared(Prepared&&) noexcept;
+  Prepared& operator=(Prepared&&) noexcept;
+  ~Prepared();
+  /// Of the plan, and so to be set when there is one: Options::hold_registry and when_mounted.
+  void set_hold_registry(std::string path);
+  void set_when_mounted(std::function<void()> call);
+
+ private:
+  friend class Run;
+  struct Parts;
+  explicit Prepared(std::unique_ptr<Parts> parts);
+  std::unique_ptr<Parts> parts_;
+};
+
 class Run {
  public:
   /// Starts the launcher. An Error here means that nothing was started; a failure of a step is an Outcome's
   /// setup_error. The plan is not needed after this returns.
   static base::Result<Run> start(const plan::Plan& plan, Options options);
+  static base::Result<Run> start(const plan::Plan& plan, Prepared prepared);
 
   Run(Run&&) noexcept;
   Run& operator=(Run&&) noexcept;

@@ -1,0 +1,38 @@
+#include "enforce/supervise/prepared.h"
+
+#include "enforce/supervise/own_signals.h"
+
+namespace cordon::enforce::supervise {
+
+launch::Options Prepared::Parts::launch_options(std::vector<int> ignored) const {
+  const bool foreground = options.terminal == Terminal::kForeground;
+  return {.streams = streams->views,
+          .session = foreground ? launch::Session::kCallers : launch::Session::kOwn,
+          .keep_ignored = std::move(ignored)};
+}
+
+base::Result<launch::Started> Prepared::Parts::start(const plan::Plan& plan, const std::vector<int>& ignored) {
+  auto taken = std::exchange(early, std::nullopt);
+  if (taken && keep_ignored == ignored) return std::move(*taken).start(plan);
+  taken.reset();
+  return launch::start(plan, options.launcher, launch_options(ignored));
+}
+
+Prepared::Prepared(std::unique_ptr<Parts> parts) : parts_(std::move(parts)) {}
+Prepared::Prepared(Prepared&&) noexcept = default;
+Prepared& Prepared::operator=(Prepared&&) noexcept = default;
+Prepared::~Prepared() = default;
+
+Prepared Prepared::begin(Options options, const plan::step::EnterNamespaces& assumed) {
+  auto parts = std::make_unique<Parts>(std::move(options));
+  if (!parts->streams) return Prepared(std::move(parts));
+  if (parts->options.terminal == Terminal::kForeground) parts->keep_ignored = OwnSignals::ignored_now();
+  auto early = launch::Early::begin(assumed, parts->options.launcher, parts->launch_options(parts->keep_ignored));
+  if (early) parts->early.emplace(std::move(*early));
+  return Prepared(std::move(parts));
+}
+
+void Prepared::set_hold_registry(std::string path) { parts_->options.hold_registry = std::move(path); }
+void Prepared::set_when_mounted(std::function<void()> call) { parts_->options.when_mounted = std::move(call); }
+
+}  // namespace cordon::enforce::supervise
