@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cstddef>
 #include <functional>
 #include <random>
 #include <string>
@@ -301,6 +302,39 @@ TEST(Wire, RefusesOtherMagicAndVersion) {
   bytes[0] ^= std::byte{1};
   bytes[8] ^= std::byte{1};
   EXPECT_EQ(wire::View::decode(bytes).error().fault, Fault::kOtherVersion);
+}
+
+TEST(Wire, TellsAnOpeningFromAPlan) {
+  const plan::Plan plan = whole_plan();
+  const auto opening = encode(std::get<step::EnterNamespaces>(plan.steps.front().act));
+  const auto whole = encode(plan);
+  EXPECT_EQ(wire::View::decode(opening).error().fault, Fault::kOrder);
+  EXPECT_EQ(wire::View::decode(whole, wire::Extent::kOpening).error().fault, Fault::kOrder);
+  auto view = wire::View::decode(opening, wire::Extent::kOpening);
+  ASSERT_TRUE(view);
+  EXPECT_EQ(view->size(), 1U);
+  EXPECT_TRUE(wire::same_opening(*view, *wire::View::decode(whole)));
+}
+
+TEST(Wire, SeesEveryByteOfAnOpeningThatIsNotThePlans) {
+  const plan::Plan plan = whole_plan();
+  const auto good = encode(std::get<step::EnterNamespaces>(plan.steps.front().act));
+  const auto whole = encode(plan);
+  const auto view = wire::View::decode(whole);
+  for (std::size_t size = 0; size < good.size(); ++size) {
+    EXPECT_FALSE(wire::View::decode(std::span(good).first(size), wire::Extent::kOpening)) << size;
+  }
+  const std::size_t time_limit = sizeof(wire::Header) + offsetof(wire::Record, args) + sizeof(std::uint64_t);
+  const std::size_t build_id = offsetof(wire::Header, build_id);  // which the launcher looks at, not the decoder
+  for (std::size_t at = 0; at < good.size(); ++at) {
+    if ((at >= time_limit && at < time_limit + sizeof(std::uint64_t)) ||
+        (at >= build_id && at < build_id + sizeof(wire::BuildId)))
+      continue;
+    auto bytes = good;
+    bytes[at] ^= std::byte{1};
+    auto other = wire::View::decode(bytes, wire::Extent::kOpening);
+    EXPECT_FALSE(other && wire::same_opening(*other, *view)) << at;
+  }
 }
 
 TEST(Wire, TakesDataThatIsNotAligned) {
