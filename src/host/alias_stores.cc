@@ -23,14 +23,16 @@ using plan::AliasScanEnd;
 constexpr std::size_t kWorthListing = 4;  // a listing costs as many calls as this many names
 constexpr int kReadable = O_RDONLY | O_DIRECTORY;
 
+/// What is done with a path: nothing, or it is compared with mounts; or every file in it is looked at as well.
+enum class Look : std::uint8_t { kNone, kMounts, kFiles };
+
 /// The paths that are looked for, by component.
 struct Branch {
-  bool wanted = false;
+  Look look = Look::kNone;
   std::map<std::string, std::unique_ptr<Branch>, std::less<>> children;
 };
 
-Branch branches_of(const std::vector<std::string>& paths) {
-  Branch root;
+void grow(Branch& root, const std::vector<std::string>& paths, Look look) {
   for (const std::string& path : paths) {
     Branch* at = &root;
     for (std::size_t start = 1; start <= path.size();) {
@@ -40,9 +42,8 @@ Branch branches_of(const std::vector<std::string>& paths) {
       at = child.get();
       start = end + 1;
     }
-    at->wanted = true;
+    at->look = std::max(at->look, look);
   }
-  return root;
 }
 
 bool is_nothing(int code) { return code == ENOENT || code == ENOTDIR; }
@@ -57,8 +58,8 @@ class Stores {
  private:
   enum class Where { kAnchor, kInStore };
   void descend(FdView directory, const std::string& path, const Branch& branch);
-  void add(FdView directory, const std::string& relative, const std::string& path);
-  void follow(FdView directory, const std::string& name, const std::string& path, Where where);
+  void add(FdView directory, const std::string& relative, const std::string& path, Look look);
+  void follow(FdView directory, const std::string& name, const std::string& path, Where where, Look look);
   void note_file(const std::string& path, const struct ::statx& stat);
   void note_directory(const std::string& path, const struct ::statx& stat);
   void read_directory(FdView fd, const std::string& path, std::size_t depth);
@@ -94,7 +95,9 @@ bool Stores::in_a_home(const std::string& path) const {
 
 void Stores::find(FdView directory, const std::string& relative, const std::string& path, const Branch& branch) {
   if (search_.stopped()) return;
-  if (branch.wanted) return add(directory, relative, path);
+  if (branch.look != Look::kNone) add(directory, relative, path, branch.look);
+  // All that is below is read then.
+  if (branch.look == Look::kFiles || branch.children.empty()) return;
   if (branch.children.size() == 1) {
     const auto& [name, child] = *branch.children.begin();
     return find(directory, relative.empty() ? name : relative + "/" + name, below_of(path, name), *child);
@@ -138,20 +141,21 @@ void Stores::note_directory(const std::string& path, const struct ::statx& stat)
 }
 
 /// A name that the corpus gives. Its own path need not be real; what stands there is.
-void Stores::add(FdView directory, const std::string& relative, const std::string& path) {
+void Stores::add(FdView directory, const std::string& relative, const std::string& path, Look look) {
   if (!search_.asks(path)) return;
   const auto stat = kernel::statx(directory, relative.c_str(), AT_SYMLINK_NOFOLLOW);
   if (!stat) return unless_nothing(stat.error(), path);
-  if (S_ISLNK(stat->stx_mode)) return follow(directory, relative, path, Where::kAnchor);
+  if (S_ISLNK(stat->stx_mode)) return follow(directory, relative, path, Where::kAnchor, look);
   if (!S_ISDIR(stat->stx_mode) && !S_ISREG(stat->stx_mode)) return;
   search_.stores.push_back({.path = path, .key = key_of(*stat), .mount = stat->stx_mnt_id});
+  if (look == Look::kMounts) return;
   if (S_ISDIR(stat->stx_mode)) return note_directory(path, *stat);
   note_file(path, *stat);
 }
 
 /// A link in a store leads to the credential itself (dotfile farms), where it leads into a home. One that leads to a
 /// home or above it would make everything a credential.
-void Stores::follow(FdView directory, const std::string& name, const std::string& path, Where where) {
+void Stores::follow(FdView directory, const std::string& name, const std::string& path, Where where, Look look) {
   const auto fd = kernel::openat(directory, name.c_str(), O_PATH);
   if (!fd) {
     if (fd.error().code != ELOOP) unless_nothing(fd.error(), path);
@@ -167,13 +171,14 @@ void Stores::follow(FdView directory, const std::string& name, const std::string
   if (!S_ISDIR(stat->stx_mode) && !S_ISREG(stat->stx_mode)) return;
   search_.stores.push_back({.path = real, .key = key_of(*stat), .mount = stat->stx_mnt_id});
   search_.hidden.insert(real);  // its own name: a shield's matter, and no other name
+  if (look == Look::kMounts) return;
   if (S_ISDIR(stat->stx_mode)) return note_directory(real, *stat);
   note_file(real, *stat);
 }
 
 void Stores::read_entry(FdView directory, const Entry& entry, const std::string& path, std::size_t depth) {
   const std::string here = below_of(path, entry.name);
-  if (entry.type == DT_LNK) return follow(directory, entry.name, here, Where::kInStore);
+  if (entry.type == DT_LNK) return follow(directory, entry.name, here, Where::kInStore, Look::kFiles);
   if (entry.type == DT_DIR) {
     // Git links objects between clones; they are no credentials.
     if (entry.name == "objects" && path.ends_with("/.git")) return;
@@ -243,7 +248,10 @@ bool could_be_linked(const AliasSearch& search) {
 
 void look_at_stores(AliasSearch& search) {
   Stores stores(search);
-  stores.find(kernel::kHere, "/", "/", branches_of(search.question.credentials));
+  Branch root;
+  grow(root, search.question.credentials, Look::kFiles);
+  grow(root, search.question.only_mounts, Look::kMounts);
+  stores.find(kernel::kHere, "/", "/", root);
   if (search.stopped() || search.stores.empty()) return;
   if (could_be_linked(search)) return stores.read_files();
   search.linked.clear();

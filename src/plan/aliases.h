@@ -23,9 +23,12 @@ struct ExposedTree {
 
 struct AliasQuestion {
   std::vector<std::string> credentials;  ///< stores, with all that is below, and single files; absolute, sorted
-  std::vector<std::string> hidden;       ///< what stands at or below these is not seen, so it is no other name; sorted
-  std::vector<std::string> homes;        ///< a link inside a store is followed where it leads below one of these
-  std::vector<ExposedTree> exposed;      ///< what the target is shown; none lies in another; sorted
+  /// Shielded paths of which only mounts are looked for: trees too large to be read, and trees (package stores) whose
+  /// files have other names as a matter of course.
+  std::vector<std::string> only_mounts;
+  std::vector<std::string> hidden;   ///< what stands at or below these is not seen, so it is no other name; sorted
+  std::vector<std::string> homes;    ///< a link inside a store is followed where it leads below one of these
+  std::vector<ExposedTree> exposed;  ///< what the target is shown; none lies in another; sorted
   AliasEffort effort = AliasEffort::kWhole;
   friend bool operator==(const AliasQuestion&, const AliasQuestion&) = default;
 };

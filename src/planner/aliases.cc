@@ -47,20 +47,22 @@ void add_both(const plan::HostFacts& facts, const std::string& path, std::vector
   if (fact != nullptr && fact->state == PathState::kPresent) out.push_back(fact->real);
 }
 
-/// Hidden whole rules and what `deny` names; what a read line names exactly is shown.
+bool holds(const std::vector<std::string>& sorted, std::string_view path) {
+  return std::ranges::binary_search(sorted, path, {}, [](const std::string& one) { return std::string_view(one); });
+}
+
+/// What other names are looked for: of what is hidden and what `deny` names, and of what may be read and not changed;
+/// not of what a line names exactly.
 class Secrets {
  public:
   Secrets(const Draft& draft, const shield::Rules& rules) {
     for (const policy::PathGrant& grant : draft.policy.read) add_both(draft.facts, grant.path, opted_in_);
+    for (const policy::PathGrant& grant : draft.policy.write) add_both(draft.facts, grant.path, lifted_);
     tidy(opted_in_);
-    for (const shield::Rule& rule : rules.list) {
-      if (rule.deny != shield::Deny::kAll || is_opted_in(rule.path)) continue;
-      hidden_.push_back(rule.path);
-      const bool counts = rule.alias_anchor == shield::AliasAnchor::kYes || rule.kind == shield::Kind::kFile;
-      if (counts) credentials_.push_back(rule.path);
-    }
+    tidy(lifted_);
+    for (const shield::Rule& rule : rules.list) add(rule);
     for (const std::string& path : rules.alias_paths) {
-      if (!is_opted_in(path)) credentials_.push_back(path);
+      if (!holds(opted_in_, path)) credentials_.push_back(path);
     }
     const std::vector<std::string> homes = own_homes(draft.facts);
     for (const policy::PathGrant& grant : draft.policy.deny) {
@@ -69,19 +71,43 @@ class Secrets {
       add_both(draft.facts, grant.path, hidden_);
       add_both(draft.facts, grant.path, credentials_);
     }
-    tidy(hidden_);
-    tidy(credentials_);
+    for (auto* paths : {&hidden_, &credentials_, &read_only_, &only_mounts_}) tidy(*paths);
   }
 
   [[nodiscard]] const std::vector<std::string>& credentials() const { return credentials_; }
+  /// Single files that may be read: one with another name in a write grant would be written by that.
+  [[nodiscard]] std::vector<std::string> files() const {
+    std::vector<std::string> out = credentials_;
+    std::ranges::copy_if(read_only_, std::back_inserter(out),
+                         [&](const std::string& path) { return !holds(only_mounts_, path); });
+    tidy(out);
+    return out;
+  }
+  [[nodiscard]] const std::vector<std::string>& only_mounts() const { return only_mounts_; }
+  /// The nearest rule decides: a read-only directory may hold hidden files.
+  [[nodiscard]] bool may_be_read(std::string_view path) const {
+    for (std::string_view at = path; at != "/"; at = parent_of(at)) {
+      if (holds(hidden_, at) || holds(credentials_, at)) return false;
+      if (holds(read_only_, at)) return true;
+    }
+    return false;
+  }
   [[nodiscard]] const std::vector<std::string>& hidden() const { return hidden_; }
 
  private:
-  [[nodiscard]] bool is_opted_in(std::string_view path) const {
-    return std::ranges::binary_search(opted_in_, path, {},
-                                      [](const std::string& one) { return std::string_view(one); });
+  void add(const shield::Rule& rule) {
+    const bool hides = rule.deny == shield::Deny::kAll;
+    if (holds(hides ? opted_in_ : lifted_, rule.path)) return;
+    if (rule.anchor.empty() && rule.holds == shield::Holds::kServices) return;
+    (hides ? hidden_ : read_only_).push_back(rule.path);
+    if (rule.kind != shield::Kind::kFile && rule.alias_anchor != shield::AliasAnchor::kYes) {
+      only_mounts_.push_back(rule.path);
+    } else if (hides) {
+      credentials_.push_back(rule.path);
+    }
   }
-  std::vector<std::string> opted_in_, credentials_, hidden_;
+
+  std::vector<std::string> opted_in_, lifted_, credentials_, read_only_, only_mounts_, hidden_;
 };
 
 bool shows(const Want& want, policy::AliasSearch search) {
@@ -166,6 +192,7 @@ class Judge {
   [[nodiscard]] bool may_be_accepted(std::string_view tree) const;
   [[nodiscard]] bool is_accepted(const Alias& alias) const;
   [[nodiscard]] const Want* shown_by(std::string_view path) const;
+  [[nodiscard]] bool is_written(std::string_view path) const;
   [[nodiscard]] std::string suggestion(const Alias& alias, const std::vector<const Alias*>& all) const;
   void refuse(const Alias& alias, const std::vector<const Alias*>& all);
 
@@ -214,6 +241,11 @@ const Want* Judge::shown_by(std::string_view path) const {
   return nearest;
 }
 
+bool Judge::is_written(std::string_view path) const {
+  const Want* want = shown_by(path);
+  return want != nullptr && want->access == Access::kWritable;
+}
+
 std::string_view shared(std::string_view a, std::string_view b) {
   while (!within(b, a)) a = parent_of(a);
   return a;
@@ -238,13 +270,14 @@ void Judge::refuse(const Alias& alias, const std::vector<const Alias*>& all) {
   const Want* want = shown_by(alias.path);
   const std::string label = want != nullptr ? want->reason + ": " : std::string();
   const std::string path = base::shown(alias.path), credential = base::shown(alias.credential);
+  const std::string_view why = secrets_.may_be_read(alias.credential) ? "no run may change" : "every run hides";
   std::string message;
   switch (alias.kind) {
     case AliasKind::kHardLink:
-      message = fmt::format("{} is the same file as {} (a hard link), which every run hides", path, credential);
+      message = fmt::format("{} is the same file as {} (a hard link), which {}", path, credential, why);
       break;
     case AliasKind::kBindMount:
-      message = fmt::format("{} shows {} once more (a mount), which every run hides", path, credential);
+      message = fmt::format("{} shows {} once more (a mount), which {}", path, credential, why);
       break;
     case AliasKind::kNetworkMount:
       message =
@@ -263,6 +296,8 @@ void Judge::refuse(const Alias& alias, const std::vector<const Alias*>& all) {
 void Judge::found(const std::vector<Alias>& aliases) {
   std::vector<const Alias*> open;
   for (const Alias& alias : aliases) {
+    const bool readable = secrets_.may_be_read(alias.credential);
+    if (readable && !is_written(alias.path)) continue;
     if (is_accepted(alias)) {
       draft_.plan.accepted_aliases.push_back(alias);
     } else {
@@ -272,7 +307,7 @@ void Judge::found(const std::vector<Alias>& aliases) {
   for (std::size_t i = 0; i < std::min(open.size(), kMostNamed); ++i) refuse(*open[i], open);
   if (open.size() <= kMostNamed) return;
   draft_.refuse(Code::kCredentialAlias, {},
-                fmt::format("and {} more names of credentials are shown", open.size() - kMostNamed),
+                fmt::format("and {} more names of shielded files are shown", open.size() - kMostNamed),
                 "grant something narrower");
 }
 
@@ -326,7 +361,8 @@ std::optional<plan::AliasQuestion> question_of(const Draft& draft, const Secrets
   plan::AliasQuestion question;
   question.exposed = exposed_trees(draft, wants);
   if (question.exposed.empty() || secrets.credentials().empty()) return std::nullopt;
-  question.credentials = secrets.credentials();
+  question.credentials = secrets.files();
+  question.only_mounts = secrets.only_mounts();
   question.hidden = hidden_near(secrets.hidden(), question.exposed);
   question.homes = own_homes(draft.facts);
   question.effort = draft.policy.posture.alias_search == policy::AliasSearch::kQuick ? plan::AliasEffort::kQuick
