@@ -53,19 +53,30 @@ struct Inquiry::State {
     return Links{.directory = asked.directory, .links = find_links(tree, resolver, asked.directory)};
   }
 
-  Answer answer_one(const TextQuestion& asked) { return Content{.path = asked.path, .text = text(asked.path)}; }
+  Answer answer_one(const TextQuestion& asked) {
+    const Resolver::Found found = resolver.find(asked.path, Keep::kIfRoom);
+    Content content{.path = asked.path, .text = {}};
+    if (found.fact.state == plan::PathState::kAbsent || found.fact.state == plan::PathState::kNotDirectory)
+      return content;
+    const bool is_file = found.node != nullptr && found.node->is_file();
+    const auto fd = is_file ? tree.open_file(*found.node) : base::fail(kernel::Errno{EINVAL, "openat"});
+    content.unread = !fd || !read_whole(*fd, content.text);
+    return content;
+  }
 
   /// A text that was cut would be another text: longer than the bound is none.
-  std::string text(const std::string& path) {
-    const Resolver::Found found = resolver.find(path, Keep::kIfRoom);
-    if (found.node == nullptr || !found.node->is_file()) return {};
-    const auto fd = tree.open_file(*found.node);
-    if (!fd) return {};
-    std::string content(plan::kLongestText + 1, '\0');
-    const auto size = kernel::pread(*fd, std::as_writable_bytes(std::span(content)), 0);
-    if (!size || *size > plan::kLongestText) return {};
-    content.resize(*size);
-    return content;
+  static bool read_whole(base::FdView fd, std::string& text) {
+    constexpr std::size_t kChunk = 16'384;
+    for (std::size_t have = 0; have <= plan::kLongestText;) {
+      text.resize(have + kChunk);
+      const auto got = kernel::pread(fd, std::as_writable_bytes(std::span(text)).subspan(have), have);
+      text.resize(have + got.value_or(0));
+      if (!got) break;
+      if (*got == 0) return true;
+      have += *got;
+    }
+    text.clear();
+    return false;
   }
 
   base::Result<std::vector<plan::PathFact>> list(const std::string& directory) {
@@ -127,7 +138,9 @@ Answer unanswered(const Question& question, int code) {
     Answer operator()(const LinksQuestion& asked) const {
       return Links{.directory = asked.directory, .links = {path(asked.directory)}};
     }
-    Answer operator()(const TextQuestion& asked) const { return Content{.path = asked.path, .text = {}}; }
+    Answer operator()(const TextQuestion& asked) const {
+      return Content{.path = asked.path, .text = {}, .unread = true};
+    }
     Answer operator()(const AliasesQuestion& asked) const {
       return plan::AliasAnswer{
           .asked = asked.asked, .end = plan::AliasScanEnd::kCannotBeRead, .where = "/", .code = code};

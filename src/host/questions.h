@@ -54,7 +54,8 @@ struct Listing {
 };
 struct Content {
   std::string path;
-  std::string text;  ///< "" where there is none to be had
+  std::string text;     ///< "" where there is none to be had
+  bool unread = false;  ///< something stands there
 };
 struct Names {
   std::string directory;

@@ -58,6 +58,7 @@ base::Result<void> add(Answer& answer, plan::HostFacts& facts) {
     const std::string asked = program->asked;
     facts.programs.insert_or_assign(asked, std::move(*program));
   } else if (auto* content = std::get_if<Content>(&answer)) {
+    if (content->unread) facts.unread_texts.insert(content->path);
     facts.texts.insert_or_assign(content->path, std::move(content->text));
   } else if (auto* aliases = std::get_if<plan::AliasAnswer>(&answer)) {
     facts.aliases = std::move(*aliases);

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -242,6 +243,7 @@ struct HostFacts {
   /// By `asked`: small files whose content decides (which version a version manager starts). "" for one that is absent,
   /// cannot be read, is no regular file or is longer than kLongestText.
   std::map<std::string, std::string> texts;
+  std::set<std::string> unread_texts;  ///< of `texts` those that stand there, and nobody knows what they say
 
   /// By directory, of the names below it that were asked for: those that stand there, that cannot be told or that are
   /// reached over a link, in the order of Questions::names. A name that is not here is absent.
@@ -256,7 +258,7 @@ struct HostFacts {
   friend bool operator==(const HostFacts&, const HostFacts&) = default;
 };
 
-inline constexpr std::size_t kLongestText = 16'384;
+inline constexpr std::size_t kLongestText = std::size_t{1} << 20;
 
 /// What the planner wants answered before it plans; plain data, answered by host::answer().
 struct Questions {

@@ -153,10 +153,15 @@ struct Pin {
 /// removed or renamed. The word is for people: what the shield is for.
 enum class Shield : std::uint8_t { kHidden, kReadOnly };
 
+/// What a held file says. kDot is for git's `commondir`: git fails where it is empty, and stays where it is by ".".
+enum class StubText : std::uint8_t { kNone, kDot };
+constexpr std::string_view text_of(StubText text) { return text == StubText::kDot ? ".\n" : ""; }
+
 struct Stub {
   std::string path;  ///< below the mount, without a leading '/'; no stub lies below another
   bool directory = true;
   Shield shield = Shield::kHidden;
+  StubText text = StubText::kNone;  ///< of a file
   friend bool operator==(const Stub&, const Stub&) = default;
 };
 
@@ -181,8 +186,9 @@ struct StubOverlay {
 };
 
 /// The first absent component of a shield, made on the host as an empty mount point (a directory 0700 or a file 0600)
-/// and masked. The supervisor makes it before the launcher starts, or shares one that another run made; it is removed
-/// at the end of the last of them if it is still that object and still empty, whoever of us dies how.
+/// and masked; one with a text (0444) is pinned read-only. The supervisor makes it before the launcher starts, or
+/// shares one that another run made; it is removed at the end of the last of them if it is still that object and still
+/// empty (or as it was written), whoever of us dies how.
 struct HoldPoint {
   std::string directory;  ///< of the host; holds `name`
   FileId id;              ///< of `directory`, or with `create` of the deepest directory that exists
@@ -193,6 +199,7 @@ struct HoldPoint {
   std::string target;  ///< where it is seen, in the new root
   bool is_directory = true;
   Shield shield = Shield::kHidden;
+  StubText text = StubText::kNone;  ///< of a file
   friend bool operator==(const HoldPoint&, const HoldPoint&) = default;
 };
 

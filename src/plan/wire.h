@@ -36,8 +36,8 @@ inline constexpr std::size_t kLongestPath = 4'095;
 inline constexpr std::size_t kLongestName = 255;
 using BuildId = std::array<char, 32>;
 
-/// One per alternative of plan::step::Any, in its order, but for HoldPoint, which is a kMask here: the supervisor made
-/// what it masks. kLandlockRule continues the kLandlock before it, kStub the kStubOverlay.
+/// One per alternative of plan::step::Any, in its order, but for HoldPoint, which is a kMask or a kPin here: the
+/// supervisor made what it masks or pins. kLandlockRule continues the kLandlock before it, kStub the kStubOverlay.
 enum class Op : std::uint16_t {
   kEnterNamespaces = 1,
   kBuildRoot,
@@ -102,6 +102,7 @@ inline constexpr std::uint32_t kDenySetgroups = 1U << 7;  ///< EnterNamespaces
 inline constexpr std::uint32_t kSetGroups = 1U << 8;      ///< EnterNamespaces
 inline constexpr std::uint32_t kDirectory = 1U << 9;      ///< Mask, Stub
 inline constexpr std::uint32_t kNotify = 1U << 10;        ///< Filter
+inline constexpr std::uint32_t kDot = 1U << 11;           ///< Stub: a file that says "."
 
 /// What stands in a record, op by op. Unused args, refs and flags must be zero.
 ///   args  EnterNamespaces {flags, time limit in ms}  BuildRoot {size}  MakeDirectory, MakeFile {mode}  MountDev {shm
@@ -160,7 +161,7 @@ inline constexpr std::array<Shape, kOps> kShapes = [] {
       {Phase::kTarget, kAny, 1, kNotify, {kText, kBytes}},
       {Phase::kExecute, kOnce, 0, 0, {kPath, kList, kList, kPath}},
       {Phase::kTarget, kAny, 1, 0, {kPath}},
-      {Phase::kMounts, kAny, 0, kDirectory, {kPath}},
+      {Phase::kMounts, kAny, 0, kDirectory | kDot, {kPath}},
   }};
 }();
 inline constexpr const Shape& shape_of(Op op) { return kShapes[static_cast<std::size_t>(op) - 1]; }
@@ -388,8 +389,9 @@ inline bool View::is_value(const Record& record) const {
     case Op::kMountProc:
     case Op::kMountDev:
     case Op::kMask:
-    case Op::kStub:
       return below_root;
+    case Op::kStub:
+      return below_root && (record.flags & (kDirectory | kDot)) != (kDirectory | kDot);
     case Op::kPin:
       return below_root && list(record.refs[1]).count() <= 1;
     case Op::kResourceLimit:

@@ -10,6 +10,8 @@
 #include "base/abs_path.h"
 #include "base/text.h"
 #include "planner/draft.h"
+#include "planner/identity.h"
+#include "planner/named_path.h"
 #include "planner/path_text.h"
 #include "policy/shield/corpus.h"
 
@@ -58,11 +60,15 @@ std::vector<std::string> write_places(const policy::Policy& policy, const plan::
 class Checkouts {
  public:
   Checkouts(const policy::Policy& policy, const plan::HostFacts& facts)
-      : facts_(facts), places_(write_places(policy, facts)), anchors_(anchors_of(facts)) {}
+      : facts_(facts),
+        identity_(decide_identity(policy, facts)),
+        places_(write_places(policy, facts)),
+        anchors_(anchors_of(facts)) {}
 
   void find() {
     for (const std::string& place : places_) visit(place);
     for (const auto& [root, git] : roots_) workspace(root, git);
+    for (const std::string& place : places_) bare(place);
   }
 
   ShieldQuestions take_questions() { return std::move(ask_); }
@@ -122,6 +128,18 @@ class Checkouts {
                                                   : std::nullopt;
   }
 
+  /// A repository without a checkout that this is or lies in. By its name, which is the convention: to ask for git's
+  /// files in every directory would cost more than all else.
+  void bare(const std::string& place) {
+    constexpr std::string_view kEnd = ".git";
+    for (std::string_view at = place; at != "/"; at = parent_of(at)) {
+      if (!at.ends_with(kEnd) || name_of(at) == kEnd) continue;
+      const std::string directory(at);
+      const PathFact* head = fact(directory + "/HEAD");
+      if (head != nullptr && head->state == PathState::kPresent && is_regular(*head)) repository(directory, directory);
+    }
+  }
+
   /// The rules of the corpus, and git's.
   void workspace(const std::string& root, bool with_git) {
     std::vector<Shield> rules;
@@ -149,7 +167,7 @@ class Checkouts {
     if (!git->hops.empty()) add(root + "/.git", git, is_directory(*git), "git's directory");
     if (git->state != PathState::kPresent) return;
     add(root + "/.git", git, false, "where git's directory is");
-    linked_repository(git->real, root);
+    linked_repository(*git, root);
   }
 
   /// Of names below `directory` those that the target could reach; asked for together.
@@ -209,11 +227,11 @@ class Checkouts {
       const PathFact* known = fact(path);
       if (known != nullptr) add(path, known, kind == Kind::kDirectory, git_words(name));
     }
-    // Where it stands it says where configuration is read from; where it does not, see the threat model.
+    // It says where configuration and hooks are read from. While it is held it says that they are here.
     const PathFact* common = fact(directory + "/commondir");
-    if (common != nullptr && common->state == PathState::kPresent) {
-      add(directory + "/commondir", common, false, "where git's configuration is");
-    }
+    if (common == nullptr) return;
+    add(directory + "/commondir", common, false, "where git's configuration is");
+    shields_.back().text = plan::step::StubText::kDot;
   }
 
   static std::string_view git_words(std::string_view name) {
@@ -228,7 +246,7 @@ class Checkouts {
   }
 
   /// The repository of a worktree or submodule, as far as the target can write there.
-  void linked_repository(const std::string& file, const std::string& root) {
+  void linked_repository(const PathFact& file, const std::string& root) {
     const auto directory = pointed_to(file, "gitdir:", root);
     if (!directory) return;
     const PathFact* known = fact(*directory);
@@ -237,13 +255,13 @@ class Checkouts {
     hooks_elsewhere(known->real, root);
     const PathFact* common = fact(known->real + "/commondir");
     if (common == nullptr || common->state != PathState::kPresent) return;
-    const auto main = pointed_to(common->real, "", known->real);
+    const auto main = pointed_to(*common, "", known->real);
     const PathFact* main_known = main ? fact(*main) : nullptr;
     if (is_present_directory(main_known)) repository(main_known->real, root);
   }
 
   /// The path in the first line of a small file, after `prefix`.
-  std::optional<std::string> pointed_to(const std::string& file, std::string_view prefix, const std::string& from) {
+  std::optional<std::string> pointed_to(const PathFact& file, std::string_view prefix, const std::string& from) {
     const std::string* text = content(file);
     if (text == nullptr) return std::nullopt;
     std::string_view line = std::string_view(*text).substr(0, text->find('\n'));
@@ -260,10 +278,27 @@ class Checkouts {
     return out ? std::optional(out->str()) : std::nullopt;
   }
 
-  const std::string* content(const std::string& file) {
-    const auto found = facts_.texts.find(file);
-    if (found != facts_.texts.end()) return &found->second;
-    ask_.texts.push_back(file);
+  /// What a file of git's says. Where that cannot be known, what it leads to cannot be protected. Root reads it only
+  /// where whom it works for could: another user's link opens nothing for them.
+  const std::string* content(const PathFact& file) {
+    if (!may_reach(identity_, file)) return unknown(file, "you work for somebody who could not read it");
+    const auto found = facts_.texts.find(file.real);
+    if (found == facts_.texts.end()) {
+      ask_.texts.push_back(file.real);
+      return nullptr;
+    }
+    if (facts_.unread_texts.contains(file.real)) return unknown(file, "it is too long or cannot be read");
+    return &found->second;
+  }
+
+  const std::string* unknown(const PathFact& file, std::string_view why) {
+    shields_.push_back({.path = file.real,
+                        .real = file.real,
+                        .deny = Deny::kWrite,
+                        .directory = false,
+                        .what = "git's configuration, which starts programs",
+                        .source = {},
+                        .unknown_reach = why});
     return nullptr;
   }
 
@@ -275,7 +310,7 @@ class Checkouts {
       const std::string file = files[i];
       const PathFact* known = fact(file);
       if (known == nullptr || known->state != PathState::kPresent) continue;
-      const std::string* text = content(file);
+      const std::string* text = content(*known);
       if (text == nullptr) continue;
       const GitConfig config = read_git_config(*text);
       for (const std::string& include : config.includes) {
@@ -321,12 +356,26 @@ class Checkouts {
     const auto config = std::ranges::find(*entries, directory + "/config", &PathFact::asked);
     const bool is_repository = config != entries->end() && config->state == PathState::kPresent && is_regular(*config);
     if (is_repository) {
-      git_directory(directory);
+      submodule(directory, *config);
       return modules(directory + "/modules", depth + 1);
     }
     for (const PathFact& entry : *entries) {
       if (entry.state == PathState::kPresent && !is_directory(entry) && entry.hops.empty()) continue;
       modules(entry.asked, depth + 1);
+    }
+  }
+
+  /// Its checkout's `.git` is a file that leads here, and must go on doing so.
+  void submodule(const std::string& directory, const PathFact& config) {
+    git_directory(directory);
+    const std::string* text = content(config);
+    const std::string worktree = text != nullptr ? read_git_config(*text).worktree : std::string();
+    const auto root = worktree.empty() ? std::nullopt : below(directory, worktree);
+    hooks_elsewhere(directory, root.value_or(directory));
+    if (!root || !is_written(*root) || is_anchor(*root)) return;
+    const PathFact* git = fact(*root + "/.git");
+    if (git != nullptr && git->state == PathState::kPresent && !is_directory(*git)) {
+      add(*root + "/.git", git, false, "where git's directory is");
     }
   }
 
@@ -347,6 +396,7 @@ class Checkouts {
   }
 
   const plan::HostFacts& facts_;
+  Identity identity_;
   std::vector<std::string> places_, anchors_;
   std::map<std::string, bool> roots_;  ///< with git's own names
   std::set<std::string> seen_;
@@ -404,6 +454,7 @@ GitConfig read_git_config(std::string_view text) {
     const std::string key = lower(trimmed(line.substr(0, equals)));
     const std::string value = value_of(trimmed(line.substr(equals + 1)));
     if (section == "core" && key == "hookspath") out.hooks_path = value;
+    if (section == "core" && key == "worktree") out.worktree = value;
     if ((section == "include" || section == "includeif") && key == "path") out.includes.push_back(value);
   }
   return out;

@@ -25,6 +25,7 @@ void add_checkouts(const policy::Policy& policy, const plan::HostFacts& facts, s
 /// What a git configuration says that matters here: its text is the host's, and may be anybody's.
 struct GitConfig {
   std::string hooks_path;             ///< the last one; "" where none is set
+  std::string worktree;               ///< core.worktree, as written: where the checkout of a submodule is
   std::vector<std::string> includes;  ///< as written
 };
 GitConfig read_git_config(std::string_view text);

@@ -14,6 +14,7 @@
 
 #include "base/diagnostic.h"
 #include "plan/host_facts.h"
+#include "plan/plan.h"
 
 namespace cordon::planner {
 
@@ -46,9 +47,10 @@ struct Want {
   /// Of a shield: nothing stands at `path`, which is the first component that is missing. Held where a write grant
   /// would let the target make it. `create` then says what of its directory a write grant makes first.
   bool absent = false;
-  bool hidden_when_made = false;         ///< of an absent one: what it would be if it were there
-  const plan::PathFact* fact = nullptr;  ///< of a grant
-  std::string link = {};                 ///< of a symbolic link that must go on leading where it leads: its text
+  bool hidden_when_made = false;                            ///< of an absent one: what it would be if it were there
+  plan::step::StubText text = plan::step::StubText::kNone;  ///< of an absent file: what it says while it is held
+  const plan::PathFact* fact = nullptr;                     ///< of a grant
+  std::string link = {};  ///< of a symbolic link that must go on leading where it leads: its text
 };
 
 /// A symbolic link that a spelling crosses; made again in the private root, so that the spelling works there.

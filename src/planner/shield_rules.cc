@@ -82,7 +82,7 @@ void add_linked(const plan::HostFacts& facts, std::vector<Shield>& shields) {
       shield.real = link.real;
       shield.fact = &link;
       shield.directory = !failed && is_directory(link);
-      shield.unknown_reach = failed;
+      if (failed) shield.unknown_reach = "it holds more links than are followed";
       shields.push_back(std::move(shield));
     }
   }

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "plan/host_facts.h"
+#include "plan/plan.h"
 #include "policy/policy.h"
 #include "policy/shield/rules.h"
 
@@ -32,11 +33,13 @@ struct Shield {
   bool directory = true;  ///< as it stands on the disk, else as the rule says
   policy::shield::Holds holds = policy::shield::Holds::kNothing;
   policy::shield::WriteOptIn write_opt_in = policy::shield::WriteOptIn::kNever;
-  std::string_view what;       ///< "OpenSSH keys"; of the corpus, or a literal
-  std::string source;          ///< the variable that moved it
-  bool runtime = false;        ///< a directory of running services, and nobody's home
-  bool only_links = false;     ///< what it leads to has shields of its own
-  bool unknown_reach = false;  ///< a store with more links than are followed: what they lead to is not known
+  std::string_view what;                                    ///< "OpenSSH keys"; of the corpus, or a literal
+  std::string source;                                       ///< the variable that moved it
+  bool runtime = false;                                     ///< a directory of running services, and nobody's home
+  plan::step::StubText text = plan::step::StubText::kNone;  ///< where it does not exist: what it says while it is held
+  bool only_links = false;                                  ///< what it leads to has shields of its own
+  /// Why what it leads to is not known (a store with more links than are followed); "" where it is.
+  std::string_view unknown_reach;
   [[nodiscard]] bool hides() const { return deny == policy::shield::Deny::kAll; }
   [[nodiscard]] bool stands() const;
 };

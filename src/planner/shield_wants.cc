@@ -1,6 +1,7 @@
 // What shields add to what is mounted: masks, pins, links that stay, and what does not exist and must not be made.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <map>
 #include <unordered_map>
 #include <unordered_set>
@@ -57,10 +58,15 @@ class Holding {
     links(shield);
     if (shield.only_links) return;
     const Want* outer = shown_.at(shield.real);
+    // What a configuration leads to may lie in any write grant, wherever it stands itself.
+    if (!shield.unknown_reach.empty() && !shield.hides()) {
+      const auto grant = std::ranges::find(wants_, Why::kWrite, &Want::why);
+      return grant == wants_.end() ? void() : cannot(shield, *grant, shield.unknown_reach);
+    }
     // A grant of the shield's own name was judged.
     if (outer == nullptr || (outer->path == shield.real && outer->access == Access::kWritable)) return;
     const bool writable = outer->access == Access::kWritable;
-    if (shield.unknown_reach) return cannot(shield, *outer, "it holds more links than are followed");
+    if (!shield.unknown_reach.empty()) return cannot(shield, *outer, shield.unknown_reach);
     if (shield.stands()) {
       if (shield.hides() || writable) added_.push_back(want_of(shield));
       return;
@@ -145,6 +151,7 @@ class Holding {
     want.absent = true;
     want.hidden_when_made = shield.hides();
     want.directory = shield.directory || first != shield.real;
+    if (!want.directory) want.text = shield.text;
     want.id = outer.create.empty() ? fact.id : outer.id;
     want.create = outer.create;
     want.path = first;

@@ -71,7 +71,8 @@ bool Stubs::mount(Draft& draft, const Mount& mount) const {
   for (const Want* absent : found->second) {
     overlay.stubs.push_back({.path = absent->path.substr(want.path.size() + 1),
                              .directory = absent->directory,
-                             .shield = shield_of(*absent)});
+                             .shield = shield_of(*absent),
+                             .text = absent->text});
   }
   draft.step(std::move(overlay), plan::Layer::kFilesystem, want.reason, want.at);
   return true;
@@ -88,7 +89,8 @@ void Stubs::hold(Draft& draft, const Mount& mount) const {
                              .name = std::string(name_of(want.path)),
                              .target = want.path,
                              .is_directory = want.directory,
-                             .shield = shield_of(want)};
+                             .shield = shield_of(want),
+                             .text = want.text};
   give_owner(hold, identity_);
   draft.step(std::move(hold), plan::Layer::kFilesystem, want.reason, want.at);
 }

@@ -92,6 +92,7 @@ void fields(Json& out, const step::StubOverlay& overlay) {
   Json stubs = Json::array();
   for (const step::Stub& stub : overlay.stubs) {
     stubs.push_back({{"path", stub.path}, {"directory", stub.directory}, {"shield", plan::shield_name(stub.shield)}});
+    if (stub.text != step::StubText::kNone) stubs.back()["content"] = step::text_of(stub.text);
   }
   out["stubs"] = std::move(stubs);
   out["work"] = overlay.work;
@@ -102,6 +103,7 @@ void fields(Json& out, const step::HoldPoint& hold) {
   out["name"] = hold.name;
   out["directory"] = hold.is_directory;
   out["shield"] = plan::shield_name(hold.shield);
+  if (hold.text != step::StubText::kNone) out["content"] = step::text_of(hold.text);
   if (!hold.create.empty()) out["makes"] = hold.create;
 }
 void fields(Json&, const step::EnterRoot&) {}

@@ -11,6 +11,7 @@
 #include <array>
 #include <cstdint>
 #include <cstring>
+#include <string_view>
 
 #include "kernel/file.h"
 
@@ -31,11 +32,14 @@ struct Entry {
   Identity point;                   ///< inode 0: not known
   std::uint64_t made_after_ns = 0;  ///< of the file system's clock
   std::uint32_t type = S_IFDIR;     ///< or S_IFREG
-  std::uint32_t reserved = 0;
+  std::uint32_t text = 0;           ///< plan::step::StubText
   std::array<char, 256> name{};
   std::array<char, 4096> directory{};
 };
 static_assert(sizeof(Entry) == 8 + 24 + 24 + 8 + 8 + 256 + 4096, "no padding: every byte is written");
+
+/// What the run wrote into the point (the janitor knows no plan).
+constexpr std::string_view text_of(const Entry& entry) { return entry.text == 0 ? "" : ".\n"; }
 
 inline std::uint64_t nanoseconds(const struct ::statx_timestamp& time) {
   return static_cast<std::uint64_t>(time.tv_sec) * 1'000'000'000 + time.tv_nsec;
@@ -54,7 +58,7 @@ inline bool is_same(const Identity& a, const Identity& b) {
 inline bool is_terminated(const char* text, std::size_t size) { return std::memchr(text, '\0', size) != nullptr; }
 
 inline bool valid(const Entry& entry) {
-  if (entry.magic != kEntryMagic || entry.reserved != 0) return false;
+  if (entry.magic != kEntryMagic || entry.text > 1) return false;
   if (entry.type != S_IFDIR && entry.type != S_IFREG) return false;
   if (!is_terminated(entry.name.data(), entry.name.size())) return false;
   if (!is_terminated(entry.directory.data(), entry.directory.size()) || entry.directory[0] != '/') return false;

@@ -16,6 +16,8 @@
 namespace cordon::enforce::hold {
 namespace {
 
+static_assert(text_of(Entry{.text = static_cast<std::uint32_t>(plan::step::StubText::kDot)}) ==
+              plan::step::text_of(plan::step::StubText::kDot));
 static_assert(kMostEntries == plan::wire::kMostHoldPoints, "what may be planned may be kept");
 
 using base::Error;
@@ -95,6 +97,7 @@ Result<void> prepare(Point& point) {
   entry.directory_id = identity_of(*facts);
   entry.made_after_ns = file_clock_ns();
   entry.type = planned.is_directory ? S_IFDIR : S_IFREG;
+  entry.text = static_cast<std::uint32_t>(planned.text);
   if (!valid(entry)) return failed_at(point, {EINVAL, "mkdirat"});
   point.directory = std::move(*directory);
   return {};
@@ -116,8 +119,10 @@ Result<std::vector<Point>> prepare_all(const plan::Plan& plan) {
 Sys<void> create(const Point& point) {
   const char* name = point.entry.name.data();
   if (point.entry.type == S_IFDIR) return kernel::mkdirat(point.directory, name, 0700);
-  CORDON_TRY(const Fd file, kernel::openat(point.directory, name, O_CREAT | O_EXCL | O_WRONLY | O_NOFOLLOW, 0600));
-  return {};
+  const std::string_view text = plan::step::text_of(point.planned->text);
+  const mode_t mode = text.empty() ? 0600 : 0444;  // what says something is read by whoever works there
+  CORDON_TRY(const Fd file, kernel::openat(point.directory, name, O_CREAT | O_EXCL | O_WRONLY | O_NOFOLLOW, mode));
+  return text.empty() ? Sys<void>{} : kernel::write_all(file, std::as_bytes(std::span(text)));
 }
 
 /// The points of all runs that go on.

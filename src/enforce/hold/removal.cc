@@ -15,9 +15,22 @@ bool is_young_enough(const struct statx& facts, std::uint64_t made_after_ns) {
   return nanoseconds(has_birth ? facts.stx_btime : facts.stx_ctime) >= made_after_ns;
 }
 
-bool is_the_point(const Entry& entry, const struct statx& facts) {
+/// Empty, or as the run that made it wrote it.
+bool is_untouched(const Entry& entry, FdView directory, const struct statx& facts) {
+  const std::string_view text = text_of(entry);
+  if (facts.stx_nlink != 1) return false;
+  if (facts.stx_size == 0) return true;
+  if (text.empty() || facts.stx_size != text.size()) return false;
+  const auto file = kernel::openat(directory, entry.name.data(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
+  if (!file) return false;
+  std::array<char, 8> there{};
+  const auto length = kernel::pread(*file, std::as_writable_bytes(std::span(there)), 0);
+  return length && std::string_view(there.data(), *length) == text;
+}
+
+bool is_the_point(const Entry& entry, FdView directory, const struct statx& facts) {
   if ((facts.stx_mode & S_IFMT) != entry.type || facts.stx_uid != ::geteuid()) return false;
-  if (entry.type == S_IFREG && (facts.stx_size != 0 || facts.stx_nlink != 1)) return false;
+  if (entry.type == S_IFREG && !is_untouched(entry, directory, facts)) return false;
   if (entry.point.inode == 0) return is_young_enough(facts, entry.made_after_ns);
   return is_same(entry.point, identity_of(facts));
 }
@@ -64,7 +77,7 @@ Fd open_directory(const Entry& entry) {
 
 void remove_point(const Entry& entry, FdView directory) {
   const auto facts = kernel::statx(directory, entry.name.data(), AT_SYMLINK_NOFOLLOW);
-  if (!facts || !is_the_point(entry, *facts)) return;
+  if (!facts || !is_the_point(entry, directory, *facts)) return;
   // Not empty by now: it is somebody's, and stays.
   static_cast<void>(
       kernel::unlinkat(directory, entry.name.data(), entry.type == S_IFDIR ? AT_REMOVEDIR : 0).has_value());

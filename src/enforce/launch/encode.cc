@@ -91,10 +91,12 @@ class Encoder {
          static_cast<std::uint64_t>(act.work_id.birth_ns)},
         {string(act.target), string(act.source), list(act.create), string(act.work)});
     for (const step::Stub& stub : act.stubs) {
-      put(Op::kStub, stub.directory ? wire::kDirectory : 0, {}, {string(act.target + "/" + stub.path)});
+      const std::uint32_t flag = stub.text == step::StubText::kDot ? wire::kDot : 0;
+      put(Op::kStub, stub.directory ? wire::kDirectory : flag, {}, {string(act.target + "/" + stub.path)});
     }
   }
   void encode(const step::HoldPoint& act) {
+    if (act.text != step::StubText::kNone) return encode(step::Pin{.target = act.target, .read_only = true});
     put(Op::kMask, act.is_directory ? wire::kDirectory : 0, {}, {string(act.target)});
   }
   void encode(const step::MountProc& act) { put(Op::kMountProc, 0, {}, {string(act.target)}); }

@@ -41,8 +41,11 @@ Sys<void> carry_out(Tree& tree, const View& plan, std::size_t index) {
       return mount_dev(tree, target, record.args[0]);
     case Op::kMountTmpfs:
       return mount_tmpfs(tree, target, record);
-    case Op::kMask:
     case Op::kStub:
+      // What says something is shown, and masked otherwise.
+      if ((record.flags & plan::wire::kDot) != 0) return pin(tree, target, nullptr, kernel::kMountAttrRdonly);
+      [[fallthrough]];
+    case Op::kMask:
       return mask(tree, target, (record.flags & plan::wire::kDirectory) != 0);
     case Op::kPin:
       return pin(tree, target, plan.list(record.refs[1]).next(), attributes_of(record));

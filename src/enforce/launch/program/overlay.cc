@@ -4,6 +4,9 @@
 // nothing that somebody put there. What it wants in the work directory it wants for the copies and whiteouts of lower
 // objects; the stubs are masked, so there are none, and the work directory is removed as soon as the mount stands.
 // Whatever needs it later fails, as it should.
+#include <span>
+#include <string_view>
+
 #include "enforce/launch/program/tree.h"
 #include "kernel/process.h"
 #include "kernel/short_text.h"
@@ -27,8 +30,9 @@ Sys<Fd> build_lower(Tree& tree, const View& plan, std::size_t index) {
   for (std::size_t i = index + 1; i < plan.size() && plan.record(i).op == Op::kStub; ++i) {
     const Record stub = plan.record(i);
     const char* path = plan.string(stub.refs[0]);
+    const std::string_view text = (stub.flags & wire::kDot) != 0 ? ".\n" : "";
     CORDON_OK((stub.flags & wire::kDirectory) != 0 ? make_directory(tree, path, 0755)
-                                                   : make_file(tree, path, {}, 0444));
+                                                   : make_file(tree, path, std::as_bytes(std::span(text)), 0444));
   }
   // It stays in the mount table, below the overlay: nothing that is writable there may be executable.
   CORDON_OK(kernel::mount_setattr(lower, "", AT_EMPTY_PATH, {.attr_set = kernel::kMountAttrRdonly}));

@@ -32,13 +32,16 @@ void must_fail(const Target& target, Check check, std::uint16_t step, const Sys<
   target.control.verified(check, step, held, code_of(act));
 }
 
+/// A stub that says something: pinned read-only, where the others are masked.
+bool is_dot(const Record& record) { return record.op == Op::kStub && (record.flags & wire::kDot) != 0; }
+
 /// statfs(2)'s flags that an object mounted by this record must have, and must not.
 bool has_flags(const Record& record, std::uint64_t seen) {
   const auto has = [&](std::uint64_t flag) { return (seen & flag) != 0; };
   const auto wants = [&](std::uint32_t flag) { return (record.flags & flag) != 0; };
   // A write grant that came out read-only is no danger, but it is not what was promised either. The others are
   // only ever added to what the host's own mount has.
-  return wants(wire::kReadOnly) == has(ST_RDONLY) && (!wants(wire::kNosuid) || has(ST_NOSUID)) &&
+  return (wants(wire::kReadOnly) || is_dot(record)) == has(ST_RDONLY) && (!wants(wire::kNosuid) || has(ST_NOSUID)) &&
          (!wants(wire::kNodev) || has(ST_NODEV)) && (!wants(wire::kNoexec) || has(ST_NOEXEC));
 }
 
@@ -175,10 +178,12 @@ Sys<void> open_unnamed(const Target& target) {
 void verify_mounts(const Target& target) {
   const auto has_attributes = [](const Record& record) {
     return record.op == Op::kBind || record.op == Op::kMountTmpfs || record.op == Op::kStubOverlay ||
-           (record.op == Op::kPin && (record.flags & wire::kReadOnly) != 0);
+           (record.op == Op::kPin && (record.flags & wire::kReadOnly) != 0) || is_dot(record);
   };
   verify_each(target, Check::kMountFlags, has_attributes, see_flags);
-  const auto hides = [](const Record& record) { return record.op == Op::kMask || record.op == Op::kStub; };
+  const auto hides = [](const Record& record) {
+    return record.op == Op::kMask || (record.op == Op::kStub && !is_dot(record));
+  };
   verify_each(target, Check::kMasked, hides, see_mask);
 }
 
