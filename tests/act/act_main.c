@@ -57,22 +57,45 @@ static int run_without(const char* number, char** argv) {
   return 3;
 }
 
+static int try_one(const char* word) {
+  const struct act* act = lookup(word);
+  if (act == NULL) {
+    fprintf(stderr, "act: unknown act %s\n", word);
+    return 2;
+  }
+  const char* operand = strchr(word, '=');
+  const int code = act->run(operand == NULL ? "" : operand + 1);
+  if (code == 0) {
+    printf("%s ALLOWED\n", word);
+  } else {
+    printf("%s DENIED %s\n", word, errno_word(code));
+  }
+  return 0;
+}
+
+/* act from=FILE: one act a line, where they are more than a command line or a manifest holds. */
+static int try_from(const char* path) {
+  char line[16384];
+  FILE* file = fopen(path, "re");
+  if (file == NULL) {
+    fprintf(stderr, "act: %s cannot be read\n", path);
+    return 2;
+  }
+  int code = 0;
+  while (code == 0 && fgets(line, sizeof line, file) != NULL) {
+    line[strcspn(line, "\n")] = 0;
+    code = try_one(line);
+  }
+  fclose(file);
+  return code;
+}
+
 int main(int argc, char** argv) {
   if (argc > 2 && strncmp(argv[1], "without=", 8) == 0) return run_without(argv[1] + 8, argv + 2);
   setvbuf(stdout, NULL, _IOLBF, 4096);
   for (int i = 1; i < argc; ++i) {
-    const struct act* act = lookup(argv[i]);
-    if (act == NULL) {
-      fprintf(stderr, "act: unknown act %s\n", argv[i]);
-      return 2;
-    }
-    const char* operand = strchr(argv[i], '=');
-    const int code = act->run(operand == NULL ? "" : operand + 1);
-    if (code == 0) {
-      printf("%s ALLOWED\n", argv[i]);
-    } else {
-      printf("%s DENIED %s\n", argv[i], errno_word(code));
-    }
+    const int code = strncmp(argv[i], "from=", 5) == 0 ? try_from(argv[i] + 5) : try_one(argv[i]);
+    if (code != 0) return code;
   }
   return 0;
 }

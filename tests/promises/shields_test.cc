@@ -1,71 +1,30 @@
 // Promise: credentials stay hidden and what runs later stays unwritten, whatever is granted above it; for every rule of
 // the corpus, on a made-up home with a planted sentinel in each.
 
+#include <unistd.h>
+
+#include <cstdlib>
 #include <filesystem>
 #include <set>
 
-#include "policy/shield/corpus.h"
-#include "support/promise.h"
+#include "planted.h"
 
 namespace cordon::test {
 namespace {
 namespace fs = std::filesystem;
-namespace shield = policy::shield;
 using testing::HasSubstr;
 using testing::Not;
 using testing::StartsWith;
 
-constexpr std::string_view kSentinel = "SENTINEL";
-
-class Shields : public Promise {
- protected:
-  struct Planted {
-    const shield::HomeRule* rule;
-    std::string store;     ///< the rule's own path
-    std::string sentinel;  ///< a file: the store itself, or one in it
-  };
-
-  /// A sentinel for each rule; a rule whose place another one's file takes has none.
-  [[nodiscard]] std::vector<Planted> plant() const {
-    std::vector<Planted> out;
-    for (const shield::HomeRule& rule : shield::home_rules()) {
-      const std::string name = "home/" + std::string(rule.path);
-      const bool directory = rule.kind == shield::Kind::kDirectory;
-      if (blocked(name) || (!directory && fs::exists(scene.tree().path(name)))) continue;
-      const std::string sentinel = directory ? name + "/sentinel" : name;
-      static_cast<void>(scene.tree().write(sentinel, kSentinel));
-      out.push_back({.rule = &rule, .store = scene.tree().path(name), .sentinel = scene.tree().path(sentinel)});
-    }
-    return out;
-  }
-
-  /// Nothing of the home changed: every sentinel is where it was.
-  static void expect_unchanged(const std::vector<Planted>& planted) {
-    for (const Planted& each : planted) {
-      std::error_code ignored;
-      EXPECT_TRUE(fs::is_regular_file(fs::symlink_status(each.sentinel, ignored))) << each.sentinel;
-      EXPECT_EQ(fs::file_size(each.sentinel, ignored), kSentinel.size()) << each.sentinel;
-    }
-  }
-
- private:
-  [[nodiscard]] bool blocked(const std::string& name) const {
-    for (fs::path at = fs::path(name).parent_path(); at != "home"; at = at.parent_path()) {
-      if (fs::is_regular_file(scene.tree().path(at.string()))) return true;
-    }
-    return false;
-  }
-};
+using Shields = PlantedHome;
 INSTANTIATE_TEST_SUITE_P(As, Shields, testing::ValuesIn(identities()), identity_name);
-
-bool hides(const shield::HomeRule& rule) { return rule.deny == shield::Deny::kAll; }
 
 TEST_P(Shields, NoHiddenStoreIsReadUnderAReadOfTheHomeOrAboveIt) {
   const std::vector<Planted> planted = plant();
   ASSERT_GT(planted.size(), 500U);
   std::vector<std::string> acts;
   for (const Planted& each : planted) {
-    if (hides(*each.rule)) acts.push_back("show-file=" + each.sentinel);
+    if (each.hidden()) acts.push_back("show-file=" + each.sentinel);
   }
   const std::string above = fs::path(scene.home()).parent_path();
   for (const std::string& grant : {std::string("~"), above}) {
@@ -81,7 +40,7 @@ TEST_P(Shields, NoLinkIntoAStoreLeadsAround) {
   const std::vector<Planted> planted = plant();
   std::vector<std::string> acts;
   for (std::size_t i = 0; i < planted.size(); ++i) {
-    if (!hides(*planted[i].rule)) continue;
+    if (!planted[i].hidden()) continue;
     const std::string link = "work/in/" + std::to_string(i);
     scene.tree().make_directory("work/in");
     scene.tree().link(link, planted[i].sentinel);
@@ -180,6 +139,9 @@ try worktree g worktree add tree
 try hook cp /bin/true .git/hooks/pre-commit
 try config g config core.fsmonitor ./evil
 try move mv .git elsewhere
+try turn sh -c 'printf "../../evil\n" >.git/commondir'
+try turn2 sh -c 'printf "../../evil\n" >.git/c && mv .git/c .git/commondir'
+try turn3 rm .git/commondir
 )sh";
 
 TEST_P(Shields, GitWorksInACheckoutWhileHooksAndConfigurationStay) {
@@ -192,7 +154,7 @@ TEST_P(Shields, GitWorksInACheckoutWhileHooksAndConfigurationStay) {
   const Finished inside = scene.sandboxed("entrypoint: ./p/work.sh\nexec: all\nwrite: [./p]\n");
   EXPECT_EQ(inside.out,
             "status done\nadd done\ncommit done\nbranch done\ngc done\nworktree done\n"
-            "hook failed\nconfig failed\nmove failed\n")
+            "hook failed\nconfig failed\nmove failed\nturn failed\nturn2 failed\nturn3 failed\n")
       << inside;
   EXPECT_EQ(scene.tree().read("work/p/.git/config"), config);
   EXPECT_FALSE(scene.tree().exists("work/p/.git/hooks/pre-commit"));
@@ -201,6 +163,79 @@ TEST_P(Shields, GitWorksInACheckoutWhileHooksAndConfigurationStay) {
   const Finished outside = scene.bare(
       {"/bin/sh", "-c", "cd p && git config core.fsmonitor ./x && cp /bin/true .git/hooks/pre-commit && echo made"});
   EXPECT_EQ(outside.out, "made\n") << "the control" << outside;
+}
+
+constexpr std::string_view kMakeRepositories =
+    "g() { git -c user.name=t -c user.email=t@example.com -c protocol.file.allow=always \"$@\"; }\n"
+    "set -e; git init -q lib; cd lib; echo l >l; git add .; g commit -q -m lib; cd ..\n"
+    "git init -q p; cd p; g submodule --quiet add ../lib sub; g commit -q -m first; cd ..\n"
+    "git clone -q --bare p b.git 2>/dev/null";
+
+/// git's own answer to where it takes hooks from, and whether the repositories work.
+constexpr std::string_view kTurnRepositories = R"sh(#!/bin/sh
+cd "$(dirname "$0")" || exit 9
+g() { git -c user.name=t -c user.email=t@example.com "$@"; }
+try() {
+  name=$1
+  shift
+  if "$@" >/dev/null 2>&1; then echo "$name done"; else echo "$name failed"; fi
+}
+try commit g -C p commit --allow-empty -m more
+try subcommit g -C p/sub commit --allow-empty -m more
+try barelog g -C b.git log
+try barebranch g -C b.git branch other
+try submodule g -C p submodule status
+try subhook sh -c 'echo x >p/.git/modules/sub/hooks/pre-commit'
+try barehook sh -c 'echo x >b.git/hooks/post-receive'
+try bareconfig git -C b.git config core.hooksPath /tmp
+try lead sh -c 'echo gitdir: ../../evil >p/sub/.git'
+try leave sh -c 'rm p/sub/.git && mkdir p/sub/.git'
+try turn sh -c 'echo ../../evil >p/.git/commondir'
+try turnsub sh -c 'echo ../../../../evil >p/.git/modules/sub/commondir'
+try turnbare sh -c 'echo ../evil >b.git/commondir'
+)sh";
+constexpr const char* kTurned =
+    "commit done\nsubcommit done\nbarelog done\nbarebranch done\nsubmodule done\n"
+    "subhook failed\nbarehook failed\nbareconfig failed\nlead failed\nleave failed\n"
+    "turn failed\nturnsub failed\nturnbare failed\n";
+
+TEST_P(Shields, NoRepositoryIsTurnedElsewhere) {
+  const Finished made = scene.bare({"/bin/sh", "-c", std::string(kMakeRepositories)});
+  ASSERT_EQ(made.code, 0) << made;
+  scene.tree().write("work/turn.sh", kTurnRepositories, 0755);
+  const std::string manifest = scene.manifest("entrypoint: ./turn.sh\nexec: all\nwrite: [./p, ./b.git]\n");
+  // By an overlay, and by mount points on the host: with its state on another file system there is no overlay.
+  std::string elsewhere = "/dev/shm/cordon-test.XXXXXX";
+  ASSERT_NE(::mkdtemp(elsewhere.data()), nullptr);
+  ASSERT_EQ(::chown(elsewhere.c_str(), GetParam().uid, GetParam().gid), 0);
+  for (const std::string& state : {scene.home() + "/.local/state", elsewhere}) {
+    const Finished inside = scene.cordon({"run", "--allow-unapproved", manifest}).env("XDG_STATE_HOME", state).run();
+    EXPECT_EQ(inside.out, kTurned) << state << inside;
+    for (const char* held : {"p/.git", "p/.git/modules/sub", "b.git"})
+      EXPECT_FALSE(fs::exists(scene.in_work(std::string(held) + "/commondir"))) << held << ' ' << state;
+  }
+  fs::remove_all(elsewhere);
+  const Finished outside = scene.bare({"./turn.sh"});
+  EXPECT_FALSE(outside.says("failed")) << "the control" << outside;
+}
+
+TEST_P(Shields, AConfigurationThatCannotBeReadWholeRefuses) {
+  const auto config = [&](std::size_t length) {
+    const std::string tail = "[core]\n\thooksPath = ./myhooks\n";
+    scene.tree().write("work/p/.git/config", "[x]\n" + std::string(length, '#') + "\n" + tail);
+  };
+  scene.tree().write("work/p/.git/HEAD", "ref: refs/heads/main\n");
+  scene.tree().write("work/p/myhooks/pre-push", "safe");
+  const std::string hook = "append=" + scene.in_work("p/myhooks/pre-push");
+  config(200'000);
+  EXPECT_THAT(verdict(scene.acts({hook}, list("write", {"./p"})), hook), StartsWith("DENIED"));
+  config(3'000'000);
+  const std::string manifest = scene.manifest(act_manifest({hook}, list("write", {"./p"})));
+  const Finished refused = scene.cordon({"run", "--allow-unapproved", manifest}).run();
+  EXPECT_EQ(refused.code, 125) << refused;
+  EXPECT_TRUE(refused.says(".git/config")) << refused;
+  EXPECT_EQ(scene.tree().read("work/p/myhooks/pre-push"), "safe");
+  EXPECT_EQ(verdict(scene.acts_bare({hook}), hook), "ALLOWED") << "the control";
 }
 
 TEST_P(Shields, AGitDirectoryThatIsALinkIsHeldWhereItLeads) {
