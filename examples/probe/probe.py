@@ -30,6 +30,22 @@ def append(path):
         file.write(b"# probe was here\n")
 
 
+def make(path):
+    """Makes what is not there, and takes it away again."""
+    os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY))
+    os.unlink(path)
+
+
+def make_directory(path):
+    os.mkdir(path)
+    os.rmdir(path)
+
+
+def move(path):
+    os.rename(path, path + "-moved")
+    os.rename(path + "-moved", path)
+
+
 def own_server():
     with socket.create_server(("127.0.0.1", 0)) as server:
         with socket.create_connection(server.getsockname(), timeout=5):
@@ -94,10 +110,17 @@ PROBES = [
     ("read.project", lambda: read(os.path.join(HOME, "project", "main.txt"))),
     ("read.ssh-key", lambda: read(os.path.join(HOME, ".ssh", "id_ed25519"))),
     ("read.cloud-key", lambda: read(os.path.join(HOME, ".aws", "credentials"))),
+    ("read.history", lambda: read(os.path.join(HOME, ".bash_history"))),
     ("read.etc", lambda: read("/etc/login.defs")),
     ("write.out", lambda: append(os.path.join(OUT, "result.txt"))),
     ("write.project", lambda: append(os.path.join(HOME, "project", "main.txt"))),
     ("write.startup", lambda: append(os.path.join(HOME, ".bashrc"))),
+    ("make.startup", lambda: make(os.path.join(HOME, ".profile"))),
+    ("write.git-hook", lambda: append(os.path.join(HOME, "project", ".git", "hooks", "post-commit"))),
+    ("write.git-config", lambda: append(os.path.join(HOME, "project", ".git", "config"))),
+    ("make.git-commondir", lambda: make(os.path.join(HOME, "project", ".git", "commondir"))),
+    ("move.git", lambda: move(os.path.join(HOME, "project", ".git"))),
+    ("make.editor-task", lambda: make_directory(os.path.join(HOME, "project", ".vscode"))),
     ("write.tmp", lambda: append("/tmp/probe.%d" % os.getpid())),
     ("net.own-server", own_server),
     ("net.host-service", host_service),
