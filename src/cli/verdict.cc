@@ -138,9 +138,10 @@ base::Result<Opened, Stop> open(const Invocation& /*invocation*/, const plan::Ho
 
 base::Result<planner::Verdict, Stop> verdict(const policy::Policy& policy, Host& host, Probing probing) {
   if (probing == Probing::kProbe) probe_unknown(host);
+  planner::Memory memory;
   for (int round = 0; round < kMostRounds; ++round) {
-    const plan::Questions questions = planner::next_questions(policy, host.facts);
-    if (planner::empty(questions)) return planner::plan(policy, host.facts);
+    const plan::Questions questions = planner::next_questions(policy, host.facts, memory);
+    if (planner::empty(questions)) return planner::plan(policy, host.facts, memory);
     if (auto answered = host.session.answer(questions, host.facts); !answered)
       return base::fail(stop(report::refused(answered.error(), "host-unanswered", "")));
   }

@@ -4,10 +4,11 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <map>
+#include <span>
 #include <string_view>
-#include <unordered_set>
 #include <utility>
+
+#include "base/path_order.h"
 
 namespace cordon::host {
 namespace {
@@ -18,76 +19,21 @@ using plan::PathState;
 constexpr std::size_t kWorthListing = 6;  // from here on a listing is cheaper than asking for each
 constexpr std::size_t kMostToList = 4'096;
 
-bool is_ascii(std::string_view text) {
-  return std::ranges::all_of(text, [](char c) { return static_cast<unsigned char>(c) < 0x80; });
-}
-
-/// Lower case; bytes that are not ASCII are left out, because a directory that folds case may take them for anything.
-std::string folded(std::string_view text) {
-  std::string out;
-  for (const char c : text) {
-    if (static_cast<unsigned char>(c) < 0x80) out += c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-  }
-  return out;
-}
-
-/// All of `part`, in this order, somewhere in `whole`.
-bool is_subsequence(std::string_view part, std::string_view whole) {
-  for (const char c : whole) {
-    if (!part.empty() && part.front() == c) part.remove_prefix(1);
-  }
-  return part.empty();
-}
-
-/// What a directory holds, asked for names. Never says that a name is missing which a directory that folds case finds.
-class Listed {
- public:
-  explicit Listed(const std::vector<std::string>& entries) {
-    for (const std::string& entry : entries) {
-      std::string plain = folded(entry);
-      if (is_ascii(entry)) {
-        ascii_.insert(std::move(plain));
-      } else {
-        others_.push_back(std::move(plain));
-      }
-    }
-  }
-
-  [[nodiscard]] bool may_have(std::string_view name) const {
-    const std::string plain = folded(name);
-    return !is_ascii(name) || ascii_.contains(plain) ||
-           std::ranges::any_of(others_, [&](const std::string& other) { return is_subsequence(other, plain); });
-  }
-
- private:
-  std::unordered_set<std::string> ascii_;
-  std::vector<std::string> others_;
-};
-
+/// Names below one directory, sorted as base/path_order.h says, so that those which begin alike stand together.
 class Names {
  public:
   Names(Tree& tree, Resolver& resolver) : tree_(tree), resolver_(resolver) {}
 
-  void look(const std::string& directory, const std::vector<std::string_view>& names) {
-    std::map<std::string_view, std::vector<std::string_view>> groups;
-    std::vector<std::string_view> own;
-    for (const std::string_view name : names) {
-      const std::size_t slash = name.find('/');
-      auto& below = groups[name.substr(0, slash)];
-      if (slash == std::string_view::npos) {
-        own.push_back(name);
-      } else {
-        below.push_back(name.substr(slash + 1));
-      }
-    }
-    if (groups.size() >= kWorthListing) drop_absent(directory, groups);
-    for (const auto& [first, below] : groups) {
-      const std::string path = directory == "/" ? "/" + std::string(first) : directory + "/" + std::string(first);
-      PathFact fact = resolver_.resolve(path, Keep::kIfRoom);
-      const bool absent = fact.state == PathState::kAbsent && fact.hops.empty();
-      if (absent) continue;
-      if (!below.empty()) look(path, below);
-      if (std::ranges::find(own, first) != own.end()) standing_.push_back(std::move(fact));
+  /// `names` all begin with the same `skip` bytes, which lead to `directory`.
+  void look(const std::string& directory, std::span<const std::string_view> names, std::size_t skip) {
+    if (begins_with_many(names, skip)) list(directory);
+    while (!names.empty()) {
+      const std::string_view first = first_of(names.front(), skip);
+      const std::size_t end = skip + first.size();
+      const auto apart =
+          std::ranges::find_if(names, [&](std::string_view name) { return first_of(name, skip) != first; });
+      look_at_one(directory, first, {names.begin(), apart}, end);
+      names = {apart, names.end()};
     }
   }
 
@@ -97,22 +43,53 @@ class Names {
   }
 
  private:
-  template <class Groups>
-  void drop_absent(const std::string& directory, Groups& groups) {
+  static std::string_view first_of(std::string_view name, std::size_t skip) {
+    return name.substr(skip, name.find('/', skip) - skip);
+  }
+
+  static bool begins_with_many(std::span<const std::string_view> names, std::size_t skip) {
+    std::size_t groups = 0;
+    std::string_view last;
+    for (const std::string_view name : names) {
+      const std::string_view first = first_of(name, skip);
+      if (first == last) continue;
+      last = first;
+      if (++groups == kWorthListing) return true;
+    }
+    return false;
+  }
+
+  /// `group`: the name itself, where it is asked for, and those below it.
+  void look_at_one(const std::string& directory, std::string_view first, std::span<const std::string_view> group,
+                   std::size_t end) {
+    if (Node* node = listed_; node != nullptr && node->listing && !node->listing->may_have(first)) return;
+    const std::string path = directory == "/" ? "/" + std::string(first) : directory + "/" + std::string(first);
+    PathFact fact = resolver_.resolve(path, Keep::kIfRoom);
+    const bool absent = fact.state == PathState::kAbsent && fact.hops.empty();
+    if (absent) return;
+    const bool own = group.front().size() == end;
+    const auto below = std::ranges::find_if(group, [&](std::string_view name) { return name.size() > end; });
+    if (below != group.end()) {
+      Node* const outer = std::exchange(listed_, nullptr);
+      look(path, {below, group.end()}, end + 1);
+      listed_ = outer;
+    }
+    if (own) standing_.push_back(std::move(fact));
+  }
+
+  /// Then an absent name costs nothing, here and wherever else it is asked for.
+  void list(const std::string& directory) {
     const Resolver::Found found = resolver_.find(directory, Keep::kFirst);
     if (found.node == nullptr || !found.node->is_directory()) return;
     const auto entries = tree_.entries(*found.node, kMostToList);
     if (!entries) return;  // too many, or not to be listed: then each is asked for
-    const Listed listed(*entries);
-    std::erase_if(groups, [&](const auto& group) {
-      if (listed.may_have(group.first)) return false;
-      tree_.note_absent(*found.node, group.first);
-      return true;
-    });
+    found.node->listing.emplace(*entries);
+    listed_ = found.node;
   }
 
   Tree& tree_;
   Resolver& resolver_;
+  Node* listed_ = nullptr;  ///< the directory that is looked at, if it was listed
   std::vector<PathFact> standing_;
 };
 
@@ -162,8 +139,10 @@ class LinkWalk {
 
 std::vector<PathFact> resolve_names(Tree& tree, Resolver& resolver, const std::string& directory,
                                     const std::vector<std::string>& names) {
+  std::vector<std::string_view> sorted(names.begin(), names.end());
+  if (!std::ranges::is_sorted(sorted, base::path_before)) std::ranges::sort(sorted, base::path_before);
   Names asked(tree, resolver);
-  asked.look(directory, {names.begin(), names.end()});
+  asked.look(directory, sorted, 0);
   return asked.take();
 }
 

@@ -137,7 +137,9 @@ Node& Tree::child(Node& directory, std::string_view name, Keep keep) {
   auto node = std::make_unique<Node>();
   node->parent = &directory;
   node->name = name;
-  if (directory.is_present()) {
+  if (directory.listing && !directory.listing->may_have(name)) {
+    fail_with(*node, ENOENT);
+  } else if (directory.is_present()) {
     look(*node, keep);
   } else {
     fail_with(*node, name.size() > kLongestName ? ENAMETOOLONG : ENOENT);
@@ -289,15 +291,6 @@ base::Result<std::vector<std::string>, Errno> Tree::entries(Node& directory, std
   names.reserve(listed.size());
   for (Entry& entry : listed) names.push_back(std::move(entry.name));
   return names;
-}
-
-void Tree::note_absent(Node& directory, std::string_view name) {
-  if (directory.children.contains(name)) return;
-  auto node = std::make_unique<Node>();
-  node->parent = &directory;
-  node->name = name;
-  fail_with(*node, ENOENT);
-  directory.children.emplace(node->name, std::move(node));
 }
 
 base::Result<std::vector<Tree::Entry>, Errno> Tree::typed_entries(Node& directory, std::size_t most) {

@@ -18,6 +18,7 @@
 
 #include "base/error.h"
 #include "base/result.h"
+#include "host/directory_listing.h"
 #include "host/mounts.h"
 #include "host/pin_store.h"
 #include "kernel/errno.h"
@@ -62,6 +63,7 @@ struct Node {
   std::optional<bool> acl;
   std::size_t slot = PinStore::kNoSlot;
   std::map<std::string, std::unique_ptr<Node>, std::less<>> children;
+  std::optional<DirectoryListing> listing;  ///< a name that it has not is not looked up any more
 
   [[nodiscard]] bool is_present() const { return state == plan::PathState::kPresent; }
   [[nodiscard]] bool is_directory() const { return is_present() && id.type == S_IFDIR; }
@@ -98,8 +100,6 @@ class Tree {
     unsigned char type = 0;  ///< DT_*; DT_UNKNOWN where the file system does not say
   };
   [[nodiscard]] base::Result<std::vector<Entry>, kernel::Errno> typed_entries(Node& directory, std::size_t most);
-  /// A listing showed that the directory has no such name: it is not looked up any more.
-  void note_absent(Node& directory, std::string_view name);
 
  private:
   struct Held {  ///< a descriptor on a node: pinned, or opened anew where the pin was given up

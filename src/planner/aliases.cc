@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "base/path_order.h"
 #include "base/text.h"
 #include "planner/path_text.h"
 #include "planner/shield_rules.h"
@@ -51,26 +52,25 @@ bool holds(const std::vector<std::string>& sorted, std::string_view path) {
   return std::ranges::binary_search(sorted, path, {}, [](const std::string& one) { return std::string_view(one); });
 }
 
-/// What other names are looked for: of what is hidden and what `deny` names, and of what may be read and not changed;
-/// not of what a line names exactly.
+/// What other names are looked for: of what stands here and is hidden, of what `deny` names, and of what may be read
+/// and not changed; not of what a line names exactly.
 class Secrets {
  public:
-  Secrets(const Draft& draft, const shield::Rules& rules) {
+  Secrets(const Draft& draft, const shield::Rules& rules) : rules_(rules) {
     for (const policy::PathGrant& grant : draft.policy.read) add_both(draft.facts, grant.path, opted_in_);
     for (const policy::PathGrant& grant : draft.policy.write) add_both(draft.facts, grant.path, lifted_);
     tidy(opted_in_);
     tidy(lifted_);
-    for (const shield::Rule& rule : rules.list) add(rule);
-    for (const std::string& path : rules.alias_paths) {
-      if (!holds(opted_in_, path)) credentials_.push_back(path);
+    for (const auto& [directory, names] : draft.facts.names) {
+      for (const PathFact& fact : names) add_standing(fact.asked);
     }
     const std::vector<std::string> homes = own_homes(draft.facts);
     for (const policy::PathGrant& grant : draft.policy.deny) {
       // Refused elsewhere, and no reason to read a whole home.
       if (std::ranges::any_of(homes, [&](const std::string& home) { return within(home, grant.path); })) continue;
-      add_both(draft.facts, grant.path, hidden_);
-      add_both(draft.facts, grant.path, credentials_);
+      add_both(draft.facts, grant.path, denied_);
     }
+    for (auto* list : {&hidden_, &credentials_}) list->insert(list->end(), denied_.begin(), denied_.end());
     for (auto* paths : {&hidden_, &credentials_, &read_only_, &only_mounts_}) tidy(*paths);
   }
 
@@ -93,21 +93,41 @@ class Secrets {
     return false;
   }
   [[nodiscard]] const std::vector<std::string>& hidden() const { return hidden_; }
+  /// `tree` is, holds or lies in a credential, whether or not that stands.
+  [[nodiscard]] bool bears_on(std::string_view tree) const {
+    const auto touches = [&](std::string_view secret) {
+      return (within(secret, tree) || within(tree, secret)) && !holds(opted_in_, secret);
+    };
+    return std::ranges::any_of(denied_, touches) || std::ranges::any_of(rules_.alias_paths, touches) ||
+           std::ranges::any_of(rules_.list, [&](const shield::Rule& rule) {
+             return rule.deny == shield::Deny::kAll && has_names(rule) && touches(rule.path);
+           });
+  }
 
  private:
+  /// Its files are looked for one by one; other stores only by what is mounted.
+  static bool has_names(const shield::Rule& rule) {
+    return rule.kind == shield::Kind::kFile || rule.alias_anchor == shield::AliasAnchor::kYes;
+  }
+  void add_standing(const std::string& path) {
+    if (const shield::Rule* rule = rules_.exactly(path)) add(*rule);
+    const bool wallet = std::ranges::binary_search(rules_.alias_paths, path, base::path_before);
+    if (wallet && !holds(opted_in_, path)) credentials_.push_back(path);
+  }
   void add(const shield::Rule& rule) {
     const bool hides = rule.deny == shield::Deny::kAll;
     if (holds(hides ? opted_in_ : lifted_, rule.path)) return;
-    if (rule.anchor.empty() && rule.holds == shield::Holds::kServices) return;
+    if (rule.anchor_length == 0 && rule.holds == shield::Holds::kServices) return;
     (hides ? hidden_ : read_only_).push_back(rule.path);
-    if (rule.kind != shield::Kind::kFile && rule.alias_anchor != shield::AliasAnchor::kYes) {
+    if (!has_names(rule)) {
       only_mounts_.push_back(rule.path);
     } else if (hides) {
       credentials_.push_back(rule.path);
     }
   }
 
-  std::vector<std::string> opted_in_, lifted_, credentials_, read_only_, only_mounts_, hidden_;
+  const shield::Rules& rules_;
+  std::vector<std::string> opted_in_, lifted_, denied_, credentials_, read_only_, only_mounts_, hidden_;
 };
 
 bool shows(const Want& want, policy::AliasSearch search) {
@@ -204,9 +224,7 @@ class Judge {
 /// A tree that holds a store, or lies in one, would accept names of what the shield itself is for.
 bool Judge::may_be_accepted(std::string_view tree) const {
   if (tree == "/") return false;
-  return std::ranges::none_of(secrets_.credentials(), [&](const std::string& credential) {
-    return within(credential, tree) || within(tree, credential);
-  });
+  return !secrets_.bears_on(tree);
 }
 
 /// Judged whether or not anything was found: a flag that would lift too much is refused before it does.
@@ -360,9 +378,9 @@ std::optional<plan::AliasQuestion> question_of(const Draft& draft, const Secrets
                                                const std::vector<Want>& wants) {
   plan::AliasQuestion question;
   question.exposed = exposed_trees(draft, wants);
-  if (question.exposed.empty() || secrets.credentials().empty()) return std::nullopt;
   question.credentials = secrets.files();
   question.only_mounts = secrets.only_mounts();
+  if (question.exposed.empty() || (question.credentials.empty() && question.only_mounts.empty())) return std::nullopt;
   question.hidden = hidden_near(secrets.hidden(), question.exposed);
   question.homes = own_homes(draft.facts);
   question.effort = draft.policy.posture.alias_search == policy::AliasSearch::kQuick ? plan::AliasEffort::kQuick
@@ -371,8 +389,6 @@ std::optional<plan::AliasQuestion> question_of(const Draft& draft, const Secrets
 }
 
 }  // namespace
-
-shield::Rules alias_rules(const plan::HostFacts& facts) { return shield_rules(facts); }
 
 std::optional<plan::AliasQuestion> alias_question(const Draft& draft, const shield::Rules& rules,
                                                   const std::vector<Want>& wants) {

@@ -19,9 +19,6 @@
 
 namespace cordon::planner {
 
-/// The rules that count on this host.
-policy::shield::Rules alias_rules(const plan::HostFacts& facts);
-
 /// What must be looked for; nothing where no credential could be shown.
 std::optional<plan::AliasQuestion> alias_question(const Draft& draft, const policy::shield::Rules& rules,
                                                   const std::vector<Want>& wants);

@@ -20,14 +20,6 @@ std::size_t depth_of(std::string_view path) {
   return path == "/" ? 0 : static_cast<std::size_t>(std::ranges::count(path, '/'));
 }
 
-bool path_before(std::string_view a, std::string_view b) {
-  const auto [left, right] = std::ranges::mismatch(a, b);
-  if (right == b.end()) return false;
-  if (left == a.end()) return true;
-  if (*left == '/' || *right == '/') return *left == '/';
-  return static_cast<unsigned char>(*left) < static_cast<unsigned char>(*right);
-}
-
 std::vector<std::string> between(std::string_view top, std::string_view path) {
   std::vector<std::string> out;
   for (std::string_view at = parent_of(path); at != top && at != "/"; at = parent_of(at)) out.emplace_back(at);

@@ -6,6 +6,8 @@
 #include <string_view>
 #include <vector>
 
+#include "base/path_order.h"
+
 namespace cordon::planner {
 
 /// `path` is `ancestor` or lies below it.
@@ -15,8 +17,7 @@ std::string_view parent_of(std::string_view path);  ///< "/" is its own parent
 std::string_view name_of(std::string_view path);    ///< last component; "" for "/"
 std::size_t depth_of(std::string_view path);        ///< number of components; 0 for "/"
 
-/// Parents before children, and everything below a directory in one piece.
-bool path_before(std::string_view a, std::string_view b);
+using base::path_before;
 
 /// The directories strictly between `top` and `path`, from the top down. `path` lies below `top`.
 std::vector<std::string> between(std::string_view top, std::string_view path);

@@ -197,6 +197,11 @@ void check_size(Draft& draft) {
 }  // namespace
 
 Verdict plan(const policy::Policy& policy, const plan::HostFacts& facts) {
+  Memory memory;
+  return plan(policy, facts, memory);
+}
+
+Verdict plan(const policy::Policy& policy, const plan::HostFacts& facts, Memory& memory) {
   Draft draft{.policy = policy, .facts = facts, .plan = {}, .items = {}};
   const Identity identity = decide_identity(policy, facts);
   const Program program = find_program(draft, identity);
@@ -204,7 +209,7 @@ Verdict plan(const policy::Policy& policy, const plan::HostFacts& facts) {
   std::vector<Link> links;
   want_base(facts, wants, links);
   want_grants(draft, identity, wants, links);
-  const policy::shield::Rules rules = shield_rules(facts);
+  const policy::shield::Rules& rules = shield_rules(facts, memory);
   const Shields shields(policy, facts, rules);
   guard_own_places(draft, shields, wants);
   want_program(draft, program, wants, links);

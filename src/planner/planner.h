@@ -4,13 +4,15 @@
 // opinion. A caller loops until nothing is unanswered, then plans:
 //
 //   plan::HostFacts facts = host::facts(…);
-//   for (auto ask = planner::next_questions(policy, facts); !planner::empty(ask); ask = …) host::answer(ask, facts);
-//   auto verdict = planner::plan(policy, facts);
+//   planner::Memory memory;
+//   for (auto ask = planner::next_questions(policy, facts, memory); !planner::empty(ask); ask = …) answer(ask, facts);
+//   auto verdict = planner::plan(policy, facts, memory);
 //
 // The policy must be resolved (every PathGrant's `path` set). A fact that is kUnknown is assumed to be available
 // (SPEC §11); a path that the policy names and that nobody answered refuses. Same input, same output, byte for byte.
 #pragma once
 
+#include <memory>
 #include <string>
 #include <variant>
 #include <vector>
@@ -23,9 +25,18 @@
 
 namespace cordon::planner {
 
+struct KnownRules;
+
+/// What the rounds of one verdict share: worked out once, for these facts, and again where the facts say otherwise.
+/// Answers are the same with it and without.
+struct Memory {
+  std::shared_ptr<const KnownRules> rules;
+};
+
 /// What is still unanswered; empty when plan() has all it needs. Rounds are few: first what the policy names and the
 /// base, then what follows from the answers (an interpreter's prefix, the children of "/", the owner's account).
 /// Every question that is once answered is never asked again: an answer that says "absent" or "failed" is an answer.
+plan::Questions next_questions(const policy::Policy& policy, const plan::HostFacts& facts, Memory& memory);
 plan::Questions next_questions(const policy::Policy& policy, const plan::HostFacts& facts);
 
 /// Nothing left to ask. `working_directory` alone asks nothing.
@@ -34,6 +45,7 @@ bool empty(const plan::Questions& questions);
 using Verdict = std::variant<plan::Plan, plan::Refusal>;
 
 /// All problems in one Refusal, each with its code, blame, mend and the policy line that asked.
+Verdict plan(const policy::Policy& policy, const plan::HostFacts& facts, Memory& memory);
 Verdict plan(const policy::Policy& policy, const plan::HostFacts& facts);
 
 /// Something about the policy on this host that a reviewer should look at twice. Refuses nothing.

@@ -97,7 +97,8 @@ void ask_what_the_policy_names(Asking& asking, const policy::Policy& policy) {
 }
 
 /// Last, when what the target is shown is known: a scan may walk trees, and is made once.
-void ask_for_aliases(const policy::Policy& policy, const plan::HostFacts& facts, plan::Questions& questions) {
+void ask_for_aliases(const policy::Policy& policy, const plan::HostFacts& facts, Memory& memory,
+                     plan::Questions& questions) {
   Draft draft{.policy = policy, .facts = facts, .plan = {}, .items = {}};
   const Identity identity = decide_identity(policy, facts);
   const Program program = find_program(draft, identity);
@@ -105,13 +106,18 @@ void ask_for_aliases(const policy::Policy& policy, const plan::HostFacts& facts,
   std::vector<Link> links;
   want_grants(draft, identity, wants, links);
   want_program(draft, program, wants, links);
-  auto question = alias_question(draft, alias_rules(facts), wants);
+  auto question = alias_question(draft, shield_rules(facts, memory), wants);
   if (question && (!facts.aliases || facts.aliases->asked != *question)) questions.aliases = std::move(question);
 }
 
 }  // namespace
 
 plan::Questions next_questions(const policy::Policy& policy, const plan::HostFacts& facts) {
+  Memory memory;
+  return next_questions(policy, facts, memory);
+}
+
+plan::Questions next_questions(const policy::Policy& policy, const plan::HostFacts& facts, Memory& memory) {
   Asking asking(facts);
   ask_what_the_policy_names(asking, policy);
   for (std::string_view path : base_paths()) asking.path(std::string(path));
@@ -121,7 +127,7 @@ plan::Questions next_questions(const policy::Policy& policy, const plan::HostFac
     asking.environment(policy.env);
     asking.relocations();
   } else {
-    asking.shields(shield_questions(policy, facts, shield_rules(facts)));
+    asking.shields(shield_questions(policy, facts, shield_rules(facts, memory)));
     asking.path(facts.work_place);
   }
   asking.account(facts.uid);
@@ -143,7 +149,7 @@ plan::Questions next_questions(const policy::Policy& policy, const plan::HostFac
   for (const std::string& path : grant_listings(policy, facts)) asking.directory(path);
   plan::Questions questions = asking.take();
   questions.working_directory = facts.working_directory;
-  if (empty(questions)) ask_for_aliases(policy, facts, questions);
+  if (empty(questions)) ask_for_aliases(policy, facts, memory, questions);
   return questions;
 }
 

@@ -54,33 +54,33 @@ class Judge {
   void read(const PathGrant& grant) {
     const PathFact* fact = known(grant);
     if (fact == nullptr) return;
-    const std::string label = label_of("read", grant.written);
     if (const Shield* lifted = shields_.lifted_by(grant, Access::kReadOnly)) {
-      draft_.note("shield-lifted", lifted_words(label, *lifted, Access::kReadOnly), grant.at.span);
+      draft_.note("shield-lifted", lifted_words(label_of("read", grant.written), *lifted, Access::kReadOnly),
+                  grant.at.span);
     }
     if (const Shield* shield = hiding(grant, *fact, Access::kReadOnly)) {
       const bool named_socket = shield->runtime && fact->state == PathState::kPresent && is_socket(*fact);
-      if (!named_socket) return inside(grant, label, *shield);
+      if (!named_socket) return inside(grant, *shield);
     }
-    folded(grant, label, *fact);
+    folded(grant, "read", *fact);
   }
 
   void write(const PathGrant& grant) {
     const PathFact* fact = known(grant);
     if (fact == nullptr) return;
-    const std::string label = label_of("write", grant.written);
     if (const Shield* shield = hiding(grant, *fact, Access::kWritable)) {
       return refuse(grant, Code::kWriteInsideShield,
-                    fmt::format("{}: it is or lies in {}, which holds {}; no line lets a target write there", label,
-                                base::shown(shield->path), words_of(*shield)),
+                    fmt::format("{}: it is or lies in {}, which holds {}; no line lets a target write there",
+                                label_of("write", grant.written), base::shown(shield->path), words_of(*shield)),
                     "remove the line, and let the program write to a directory of its own");
     }
     if (const Shield* lifted = shields_.lifted_by(grant, Access::kWritable)) {
-      draft_.note("shield-lifted", lifted_words(label, *lifted, Access::kWritable), grant.at.span);
+      draft_.note("shield-lifted", lifted_words(label_of("write", grant.written), *lifted, Access::kWritable),
+                  grant.at.span);
     }
-    if (const Shield* shield = holding(grant, *fact)) return held(grant, label, *shield);
-    folded(grant, label, *fact);
-    redirected(grant, label, *fact);
+    if (const Shield* shield = holding(grant, *fact)) return held(grant, *shield);
+    folded(grant, "write", *fact);
+    redirected(grant, *fact);
   }
 
   void program(std::string_view path, std::string_view what, const base::Span& at) {
@@ -99,11 +99,11 @@ class Judge {
   }
   [[nodiscard]] const Shield* hiding(const PathGrant& grant, const PathFact& fact, Access access) const {
     const Shield* shield = shields_.hiding(grant.path, access);
-    return shield != nullptr ? shield : shields_.hiding(fact.real, access);
+    return shield != nullptr || fact.real == grant.path ? shield : shields_.hiding(fact.real, access);
   }
   [[nodiscard]] const Shield* holding(const PathGrant& grant, const PathFact& fact) const {
     const Shield* shield = shields_.holding(grant.path);
-    return shield != nullptr ? shield : shields_.holding(fact.real);
+    return shield != nullptr || fact.real == grant.path ? shield : shields_.holding(fact.real);
   }
 
   void refuse(const PathGrant& grant, Code code, std::string message, std::string mend) {
@@ -111,24 +111,24 @@ class Judge {
     draft_.items.back().is_grant = true;
   }
 
-  void inside(const PathGrant& grant, const std::string& label, const Shield& shield) {
+  void inside(const PathGrant& grant, const Shield& shield) {
     refuse(grant, Code::kGrantInsideShield,
-           fmt::format("{}: it is or lies in {}, which holds {} and stays hidden", label, base::shown(shield.path),
-                       words_of(shield)),
+           fmt::format("{}: it is or lies in {}, which holds {} and stays hidden", label_of("read", grant.written),
+                       base::shown(shield.path), words_of(shield)),
            fmt::format("remove the line; or show all of it to the target with 'read: {}'", base::shown(shield.path)));
   }
 
-  void held(const PathGrant& grant, const std::string& label, const Shield& shield) {
+  void held(const PathGrant& grant, const Shield& shield) {
     const bool may = shield.write_opt_in == WriteOptIn::kByExactName;
     refuse(grant, Code::kWriteInsideReadOnlyShield,
-           fmt::format("{}: it is or lies in {}, which stays read-only: {}", label, base::shown(shield.path),
-                       words_of(shield)),
+           fmt::format("{}: it is or lies in {}, which stays read-only: {}", label_of("write", grant.written),
+                       base::shown(shield.path), words_of(shield)),
            may ? fmt::format("if the target is to change it, name it itself: 'write: {}'", base::shown(shield.path))
                : "remove the line; no line lets a target write there");
   }
 
   /// A name that is another to us and the same to the file system: by identity, and where that cannot be told, closed.
-  void folded(const PathGrant& grant, const std::string& label, const PathFact& fact) {
+  void folded(const PathGrant& grant, std::string_view key, const PathFact& fact) {
     for (const Shields::Pair& pair : shields_.folded_pairs(fact.real)) {
       const PathFact* granted = fact_of(draft_.facts, pair.granted);
       const PathFact* shielded = fact_of(draft_.facts, pair.shielded);
@@ -138,15 +138,15 @@ class Judge {
                            granted->id != shielded->id));
       if (apart) continue;
       return refuse(grant, Code::kShieldFolded,
-                    fmt::format("{}: {} is another spelling of {}, which is shielded", label, base::shown(pair.granted),
-                                base::shown(pair.shielded)),
+                    fmt::format("{}: {} is another spelling of {}, which is shielded", label_of(key, grant.written),
+                                base::shown(pair.granted), base::shown(pair.shielded)),
                     "spell it as it stands on the disk");
     }
   }
 
   /// A link below the grant on the way to a shield is held itself, and so is every directory on the way that its text
   /// names from its start. One that it enters and leaves again is on no way that is held.
-  void redirected(const PathGrant& grant, const std::string& label, const PathFact& fact) {
+  void redirected(const PathGrant& grant, const PathFact& fact) {
     for (const Shield& shield : shields_.all()) {
       if (shield.fact == nullptr || shields_.is_lifted(shield)) continue;
       for (const plan::LinkHop& hop : shield.fact->hops) {
@@ -154,8 +154,8 @@ class Judge {
         if (shields_.hiding(parent_of(hop.at), Access::kReadOnly) != nullptr)
           continue;  // the link itself is behind a mask
         return refuse(grant, Code::kShieldRedirected,
-                      fmt::format("{}: {} lies behind the link {}, which the target could replace", label,
-                                  base::shown(shield.path), base::shown(hop.at)),
+                      fmt::format("{}: {} lies behind the link {}, which the target could replace",
+                                  label_of("write", grant.written), base::shown(shield.path), base::shown(hop.at)),
                       fmt::format("replace the link by what it leads to ({}), or grant a directory beside it",
                                   base::shown(shield.real)));
       }

@@ -41,7 +41,16 @@ std::vector<std::string> spelled_homes(const plan::HostFacts& facts) {
 }
 
 /// Where the rules of this anchor are asked for together; "/" for those that belong to no home.
-std::string names_key(const Rule& rule) { return rule.anchor.empty() ? "/" : rule.anchor; }
+std::string_view names_key(const Rule& rule) { return rule.anchor_length == 0 ? "/" : rule.anchor(); }
+
+/// "/" where it is in none.
+std::string innermost_home(const std::vector<std::string>& anchors, std::string_view path) {
+  std::string_view home = "/";
+  for (const std::string& anchor : anchors) {
+    if (within(path, anchor) && path != anchor && anchor.size() > home.size()) home = anchor;
+  }
+  return std::string(home);
+}
 
 std::string relative(std::string_view path, std::string_view directory) {
   return std::string(path.substr(directory == "/" ? 1 : directory.size() + 1));
@@ -57,7 +66,7 @@ Shield shield_of(const Rule& rule, const PathFact* fact) {
              .write_opt_in = rule.write_opt_in,
              .what = rule.what,
              .source = rule.source,
-             .runtime = rule.anchor.empty() && rule.holds == Holds::kServices};
+             .runtime = rule.anchor_length == 0 && rule.holds == Holds::kServices};
   if (out.stands()) out.directory = is_directory(*fact);
   return out;
 }
@@ -117,16 +126,42 @@ std::vector<std::string> anchors_of(const plan::HostFacts& facts) {
 }
 
 std::string below_real_home(const plan::HostFacts& facts, std::string_view path) {
-  for (const std::string& home : spelled_homes(facts)) {
+  const auto moved = [&](const std::string& home) -> std::string {
+    if (!home.starts_with('/') || home == "/" || !within(path, home)) return {};
     const PathFact* fact = present_directory(facts, home);
-    if (fact == nullptr || fact->real == home || fact->real == "/" || !within(path, home)) continue;
+    if (fact == nullptr || fact->real == home || fact->real == "/") return {};
     return fact->real + std::string(path.substr(home.size()));
+  };
+  for (const std::string& home : facts.account_homes) {
+    if (std::string out = moved(home); !out.empty()) return out;
+  }
+  if (std::string out = moved(facts.home); !out.empty()) return out;
+  for (const plan::Account& account : facts.accounts) {
+    if (std::string out = moved(account.home); !out.empty()) return out;
   }
   return std::string(path);
 }
 
-Rules shield_rules(const plan::HostFacts& facts) {
-  return policy::shield::rules_for({.anchors = anchors_of(facts), .environment = facts.relocations});
+struct KnownRules {
+  policy::shield::Situation situation;
+  Rules rules;
+};
+
+namespace {
+policy::shield::Situation situation_of(const plan::HostFacts& facts) {
+  return {.anchors = anchors_of(facts), .environment = facts.relocations};
+}
+}  // namespace
+
+Rules shield_rules(const plan::HostFacts& facts) { return policy::shield::rules_for(situation_of(facts)); }
+
+const Rules& shield_rules(const plan::HostFacts& facts, Memory& memory) {
+  policy::shield::Situation situation = situation_of(facts);
+  if (memory.rules == nullptr || memory.rules->situation != situation) {
+    Rules rules = policy::shield::rules_for(situation);
+    memory.rules = std::make_shared<const KnownRules>(KnownRules{std::move(situation), std::move(rules)});
+  }
+  return memory.rules->rules;
 }
 
 bool is_too_broad(const plan::HostFacts& facts, std::string_view real) {
@@ -144,10 +179,22 @@ void ask_for_rules(const Rules& rules, const plan::HostFacts& facts, ShieldQuest
   }
   if (!known) return;
   if (knows_names(facts)) return;
-  for (const std::string& anchor : anchors_of(facts)) questions.names[anchor];
+  const std::vector<std::string> anchors = anchors_of(facts);
+  for (const std::string& anchor : anchors) questions.names[anchor];
+  std::string_view key;
+  std::vector<std::string>* names = nullptr;
   for (const Rule& rule : rules.list) {
-    const std::string key = names_key(rule);
-    questions.names[key].push_back(relative(rule.path, key));
+    if (names == nullptr || names_key(rule) != key) {
+      key = names_key(rule);
+      names = &questions.names[std::string(key)];
+      names->reserve(rules.list.size());
+    }
+    names->push_back(relative(rule.path, key));
+  }
+  // Keys that no rule hides have other names too (planner/aliases.h).
+  for (const std::string& path : rules.alias_paths) {
+    const std::string home = innermost_home(anchors, path);
+    questions.names[home].push_back(relative(path, home));
   }
 }
 

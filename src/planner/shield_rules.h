@@ -11,6 +11,7 @@
 
 #include "plan/host_facts.h"
 #include "plan/plan.h"
+#include "planner/planner.h"
 #include "policy/policy.h"
 #include "policy/shield/rules.h"
 
@@ -24,6 +25,8 @@ std::vector<std::string> anchors_of(const plan::HostFacts& facts);
 std::string below_real_home(const plan::HostFacts& facts, std::string_view path);
 
 policy::shield::Rules shield_rules(const plan::HostFacts& facts);
+/// The same, of `memory` where it has them for these facts. Valid as long as `memory` is not asked again.
+const policy::shield::Rules& shield_rules(const plan::HostFacts& facts, Memory& memory);
 
 struct Shield {
   std::string path;                      ///< as the rule says, below the resolved home

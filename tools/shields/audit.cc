@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <iterator>
 
+#include "base/path_order.h"
 #include "base/text.h"
 #include "fields.h"
-#include "policy/shield/path_order.h"
 
 namespace cordon::shields {
 namespace {
@@ -22,7 +22,7 @@ constexpr std::pair<std::string_view, Verdict> kVerdicts[]{{"missing", Verdict::
 const Entry* rule_over(std::string_view path, const std::vector<Entry>& rules) {
   const Entry* found = nullptr;
   for (const Entry& rule : rules)
-    if (shield::path_within(path, rule.path) && (found == nullptr || rule.deny == Deny::kAll)) found = &rule;
+    if (base::path_within(path, rule.path) && (found == nullptr || rule.deny == Deny::kAll)) found = &rule;
   return found;
 }
 
@@ -68,7 +68,7 @@ Verdict judge(const Candidate& candidate, const Corpus& corpus) {
   if (candidate.wildcard) return Verdict::kWildcard;
   if (rule != nullptr) return strong ? Verdict::kNarrowed : Verdict::kWeaker;
   const bool parts = std::ranges::any_of(
-      corpus.home, [&](const Entry& entry) { return shield::path_within(entry.path, candidate.path); });
+      corpus.home, [&](const Entry& entry) { return base::path_within(entry.path, candidate.path); });
   return parts ? Verdict::kNarrowed : Verdict::kMissing;
 }
 

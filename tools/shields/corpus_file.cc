@@ -5,9 +5,9 @@
 #include <map>
 #include <tuple>
 
+#include "base/path_order.h"
 #include "base/text.h"
 #include "fields.h"
-#include "policy/shield/path_order.h"
 
 namespace cordon::shields {
 namespace {
@@ -182,14 +182,14 @@ std::string where(const base::Span& at) { return at.file + ":" + std::to_string(
 
 /// Sorts, and refuses what stands twice over all files or would never hold.
 void settle(std::vector<Entry>& entries, base::Diagnostics& all) {
-  std::ranges::stable_sort(entries, shield::path_before, &Entry::path);
+  std::ranges::stable_sort(entries, base::path_before, &Entry::path);
   const Entry* hidden = nullptr;
   for (std::size_t i = 0; i < entries.size(); ++i) {
     const Entry& entry = entries[i];
     if (i > 0 && entries[i - 1].path == entry.path)
       all.push_back(
           mistake(entry.at, "twice", base::quote(entry.path) + " stands at " + where(entries[i - 1].at) + " too"));
-    else if (hidden != nullptr && shield::path_within(entry.path, hidden->path))
+    else if (hidden != nullptr && base::path_within(entry.path, hidden->path))
       all.push_back(mistake(entry.at, "never-holds",
                             base::quote(entry.path) + " lies in " + base::quote(hidden->path) +
                                 ", which is hidden: " + where(hidden->at)));
@@ -230,7 +230,7 @@ base::Result<Corpus, base::Diagnostics> read_corpus(std::span<const File> files)
   for (const File& file : files) read_file(file, corpus, all);
   settle(corpus.home, all);
   settle(corpus.workspace, all);
-  std::ranges::sort(corpus.alias_paths, shield::path_before, &Entry::path);
+  std::ranges::sort(corpus.alias_paths, base::path_before, &Entry::path);
   if (all.empty()) resolve(corpus.relocations, corpus.home, all);
   if (!all.empty()) return base::fail(std::move(all));
   return corpus;

@@ -70,7 +70,7 @@ struct Relocation {
   std::string_view none;  ///< a value that the tool takes for "nowhere": "off"; "" where it has no such word
 };
 
-std::span<const HomeRule> home_rules();   ///< sorted as path_order.h says, like every table of paths here
+std::span<const HomeRule> home_rules();   ///< sorted as base/path_order.h says, like every table of paths here
 std::span<const HomeRule> alias_paths();  ///< wallet keys and their kind: for the alias scan only, no rules
 std::span<const WorkspaceRule> workspace_rules();
 std::span<const Relocation> relocations();

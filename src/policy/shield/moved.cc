@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "base/abs_path.h"
+#include "base/path_order.h"
 #include "base/text.h"
-#include "policy/shield/path_order.h"
 
 namespace cordon::policy::shield {
 namespace {
@@ -15,9 +15,9 @@ bool is_list(Moves moves) { return moves == Moves::kFileList || moves == Moves::
 
 /// The rows of a sorted table at or below `directory`.
 std::span<const HomeRule> rows_below(std::span<const HomeRule> table, std::string_view directory) {
-  const auto begin = std::ranges::lower_bound(table, directory, path_before, &HomeRule::path);
-  const auto end =
-      std::partition_point(begin, table.end(), [&](const HomeRule& rule) { return path_within(rule.path, directory); });
+  const auto begin = std::ranges::lower_bound(table, directory, base::path_before, &HomeRule::path);
+  const auto end = std::partition_point(begin, table.end(),
+                                        [&](const HomeRule& rule) { return base::path_within(rule.path, directory); });
   return {begin, end};
 }
 
@@ -30,7 +30,7 @@ Rule moved_rule(const Relocation& moved, std::string path) {
           .alias_anchor = moved.alias_anchor,
           .what = moved.what,
           .source = std::string(moved.variable),
-          .anchor = {}};
+          .anchor_length = 0};
 }
 
 Rule restated(const HomeRule& rule, std::string path, std::string_view variable) {
@@ -42,7 +42,7 @@ Rule restated(const HomeRule& rule, std::string path, std::string_view variable)
           .alias_anchor = rule.alias_anchor,
           .what = rule.what,
           .source = std::string(variable),
-          .anchor = {}};
+          .anchor_length = 0};
 }
 
 class Mover {
@@ -101,7 +101,7 @@ class Mover {
 
 bool can_be_shielded(std::string_view path, const std::vector<std::string>& anchors) {
   if (path == "/" || path == kNowhere) return false;
-  return std::ranges::none_of(anchors, [&](const std::string& anchor) { return path_within(anchor, path); });
+  return std::ranges::none_of(anchors, [&](const std::string& anchor) { return base::path_within(anchor, path); });
 }
 
 void add_moved(const Situation& situation, Rules& rules) {

@@ -49,7 +49,7 @@ TEST_F(EachVariable, moves_its_shields) {
       if (rules.exactly(path) != nullptr) rule = rules.exactly(path);
       ASSERT_NE(rule, nullptr) << path;
       EXPECT_EQ(rule->source, name);
-      EXPECT_EQ(rule->anchor, "");
+      EXPECT_EQ(rule->anchor_length, 0U);
       EXPECT_EQ(rule->deny, rule->path == path ? moved->deny : Deny::kAll);
       if (rule->path != path) continue;
       EXPECT_EQ(rule->kind, moved->kind) << path;

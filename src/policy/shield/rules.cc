@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/path_order.h"
 #include "policy/shield/moved.h"
-#include "policy/shield/path_order.h"
 
 namespace cordon::policy::shield {
 namespace {
@@ -18,8 +18,9 @@ std::string joined(std::string_view directory, std::string_view below) {
   return path;
 }
 
-void add_home(const std::string& anchor, Rules& rules) {
-  for (const HomeRule& rule : home_rules())
+/// `inner`: homes that lie in another one; what would hide or hold one of them is no rule.
+void add_home(const std::string& anchor, const std::vector<std::string>& inner, Rules& rules) {
+  for (const HomeRule& rule : home_rules()) {
     rules.list.push_back({.path = joined(anchor, rule.path),
                           .deny = rule.deny,
                           .kind = rule.kind,
@@ -28,7 +29,9 @@ void add_home(const std::string& anchor, Rules& rules) {
                           .alias_anchor = rule.alias_anchor,
                           .what = rule.what,
                           .source = {},
-                          .anchor = anchor});
+                          .anchor_length = anchor.size()});
+    if (!inner.empty() && !can_be_shielded(rules.list.back().path, inner)) rules.list.pop_back();
+  }
   for (const HomeRule& wallet : alias_paths()) rules.alias_paths.push_back(joined(anchor, wallet.path));
 }
 
@@ -42,14 +45,21 @@ void add_runtime(Rules& rules) {
                           .alias_anchor = AliasAnchor::kNo,
                           .what = "sockets of the system and the session",
                           .source = {},
-                          .anchor = {}});
+                          .anchor_length = 0});
 }
 
-/// One home inside another: then a rule of the outer one may stand at the inner one.
-bool some_nest(const std::vector<std::string>& sorted_anchors) {
-  for (std::size_t i = 1; i < sorted_anchors.size(); ++i)
-    if (path_within(sorted_anchors[i], sorted_anchors[i - 1])) return true;
-  return false;
+/// Those that lie in another one.
+std::vector<std::string> inner_homes(const std::vector<std::string>& sorted_anchors) {
+  std::vector<std::string> inner;
+  std::string_view outer;
+  for (const std::string& anchor : sorted_anchors) {
+    if (!outer.empty() && base::path_within(anchor, outer)) {
+      inner.push_back(anchor);
+    } else {
+      outer = anchor;
+    }
+  }
+  return inner;
 }
 
 /// Of two rules at one path, whether the left one stays: what hides, then what nothing lifts, then the default.
@@ -60,8 +70,15 @@ bool stronger(const Rule& left, const Rule& right) {
 }
 
 bool rule_before(const Rule& left, const Rule& right) {
-  if (left.path != right.path) return path_before(left.path, right.path);
+  if (left.path != right.path) return base::path_before(left.path, right.path);
   return stronger(left, right);
+}
+
+/// Both parts of `list`, before `middle` and from there, are sorted: then all of it is. Homes apart cost nothing.
+void merge_in(std::vector<Rule>& list, std::size_t middle) {
+  const auto second = list.begin() + static_cast<std::ptrdiff_t>(middle);
+  if (second == list.end()) return;
+  std::inplace_merge(std::lower_bound(list.begin(), second, *second, rule_before), second, list.end(), rule_before);
 }
 
 /// Drops, of a sorted list, what stands at the path of a stronger rule or below a hidden one.
@@ -73,7 +90,7 @@ void drop_swallowed(std::vector<Rule>& list) {
       if (list[i].alias_anchor == AliasAnchor::kYes) list[kept - 1].alias_anchor = AliasAnchor::kYes;
       continue;
     }
-    if (hidden < kept && path_within(list[i].path, list[hidden].path)) continue;
+    if (hidden < kept && base::path_within(list[i].path, list[hidden].path)) continue;
     if (list[i].deny == Deny::kAll) hidden = kept;
     if (kept != i) list[kept] = std::move(list[i]);
     ++kept;
@@ -82,14 +99,14 @@ void drop_swallowed(std::vector<Rule>& list) {
 }
 
 void sort_unique(std::vector<std::string>& paths) {
-  std::ranges::sort(paths, path_before);
+  std::ranges::sort(paths, base::path_before);
   paths.erase(std::unique(paths.begin(), paths.end()), paths.end());
 }
 
 std::span<const Rule> range_below(std::span<const Rule> sorted, std::string_view directory) {
-  const auto begin = std::ranges::lower_bound(sorted, directory, path_before, &Rule::path);
-  const auto end =
-      std::partition_point(begin, sorted.end(), [&](const Rule& rule) { return path_within(rule.path, directory); });
+  const auto begin = std::ranges::lower_bound(sorted, directory, base::path_before, &Rule::path);
+  const auto end = std::partition_point(begin, sorted.end(),
+                                        [&](const Rule& rule) { return base::path_within(rule.path, directory); });
   return {begin, end};
 }
 
@@ -98,26 +115,26 @@ std::span<const Rule> range_below(std::span<const Rule> sorted, std::string_view
 Rules rules_for(const Situation& asked) {
   Situation situation = asked;
   sort_unique(situation.anchors);
+  const std::vector<std::string> inner = inner_homes(situation.anchors);
   Rules rules;
   rules.list.reserve(situation.anchors.size() * home_rules().size() + 64);
-  for (const std::string& anchor : situation.anchors) add_home(anchor, rules);
-  const bool nested = some_nest(situation.anchors);
-  if (nested)
-    std::erase_if(rules.list, [&](const Rule& rule) { return !can_be_shielded(rule.path, situation.anchors); });
-
-  // Each home's block is sorted, and so are blocks of homes apart; only the rest has to be sorted in.
-  const auto rest = static_cast<std::ptrdiff_t>(nested ? 0 : rules.list.size());
+  for (const std::string& anchor : situation.anchors) {
+    const std::size_t sorted = rules.list.size();
+    add_home(anchor, inner, rules);
+    merge_in(rules.list, sorted);
+  }
+  const std::size_t sorted = rules.list.size();
   add_moved(situation, rules);
   add_runtime(rules);
-  std::sort(rules.list.begin() + rest, rules.list.end(), rule_before);
-  std::inplace_merge(rules.list.begin(), rules.list.begin() + rest, rules.list.end(), rule_before);
+  std::sort(rules.list.begin() + static_cast<std::ptrdiff_t>(sorted), rules.list.end(), rule_before);
+  merge_in(rules.list, sorted);
   drop_swallowed(rules.list);
   sort_unique(rules.alias_paths);
   return rules;
 }
 
 const Rule* Rules::exactly(std::string_view path) const {
-  const auto found = std::ranges::lower_bound(list, path, path_before, &Rule::path);
+  const auto found = std::ranges::lower_bound(list, path, base::path_before, &Rule::path);
   return found != list.end() && found->path == path ? &*found : nullptr;
 }
 
@@ -149,7 +166,7 @@ std::vector<Rule> workspace_rules_at(std::string_view root) {
                      .alias_anchor = AliasAnchor::kNo,
                      .what = rule.what,
                      .source = {},
-                     .anchor = {}});
+                     .anchor_length = 0});
   return rules;
 }
 

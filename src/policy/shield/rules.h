@@ -5,6 +5,7 @@
 // in `unshieldable`, and never silently dropped.
 #pragma once
 
+#include <cstddef>
 #include <map>
 #include <span>
 #include <string>
@@ -23,8 +24,10 @@ struct Rule {
   WriteOptIn write_opt_in = WriteOptIn::kNever;
   AliasAnchor alias_anchor = AliasAnchor::kNo;
   std::string_view what;
-  std::string source;  ///< the variable that moved it; "" for a default
-  std::string anchor;  ///< the home it belongs to; "" for a runtime directory or a moved one
+  std::string source;             ///< the variable that moved it; "" for a default
+  std::size_t anchor_length = 0;  ///< of `path`; 0 for a runtime directory or a moved one
+  /// The home it belongs to; "" where it belongs to none.
+  [[nodiscard]] std::string_view anchor() const { return std::string_view(path).substr(0, anchor_length); }
   friend bool operator==(const Rule&, const Rule&) = default;
 };
 
@@ -38,11 +41,12 @@ struct Unshieldable {
 struct Situation {
   std::vector<std::string> anchors;                ///< homes: absolute, normal, none of them "/"
   std::map<std::string, std::string> environment;  ///< the caller's, of relocation_variables() those that are set
+  friend bool operator==(const Situation&, const Situation&) = default;
 };
 
 struct Rules {
-  /// One for each path (the stronger one stays), nothing below a hidden one. Sorted as path_order.h says: a directory
-  /// stands right before what lies below it.
+  /// One for each path (the stronger one stays), nothing below a hidden one. Sorted as base/path_order.h says: a
+  /// directory stands right before what lies below it.
   std::vector<Rule> list;
   std::vector<Unshieldable> unshieldable;
   std::vector<std::string> alias_paths;  ///< absolute

@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "policy/shield/path_order.h"
+#include "base/path_order.h"
 
 namespace cordon::policy::shield {
 namespace {
@@ -28,7 +28,7 @@ TEST(Rules, stand_below_every_home) {
       EXPECT_EQ(found->holds, rule.holds);
       EXPECT_EQ(found->write_opt_in, rule.write_opt_in);
       EXPECT_EQ(found->what, rule.what);
-      EXPECT_EQ(found->anchor, home);
+      EXPECT_EQ(found->anchor(), home);
       EXPECT_EQ(found->source, "");
     }
 }
@@ -38,7 +38,7 @@ TEST(Rules, are_sorted_with_one_for_each_path_and_nothing_below_a_hidden_one) {
       rules_for({.anchors = {"/home/u", "/home/u-2", "/home/u/nested"},
                  .environment = {{"XDG_CONFIG_HOME", "/home/u/.ssh"}, {"GNUPGHOME", "/home/u/.config"}}});
   for (std::size_t i = 1; i < rules.list.size(); ++i)
-    EXPECT_TRUE(path_before(rules.list[i - 1].path, rules.list[i].path)) << rules.list[i].path;
+    EXPECT_TRUE(base::path_before(rules.list[i - 1].path, rules.list[i].path)) << rules.list[i].path;
   for (const Rule& rule : rules.list) {
     const auto inside = rules.below(rule.path);
     ASSERT_FALSE(inside.empty());
@@ -56,7 +56,7 @@ TEST(Rules, without_a_home_are_those_of_the_system) {
   EXPECT_EQ(rules.list[0].path, "/run");
   EXPECT_EQ(rules.list[1].path, "/var/run");
   EXPECT_EQ(rules.list[0].holds, Holds::kServices);
-  EXPECT_EQ(rules.list[0].anchor, "");
+  EXPECT_EQ(rules.list[0].anchor(), "");
 }
 
 TEST(Rules, never_stand_at_a_home_or_above_one) {
@@ -126,7 +126,7 @@ TEST(Below, gives_the_rules_at_and_below_a_directory_and_no_neighbour) {
   const auto claude = rules.below("/home/u/.claude");
   ASSERT_EQ(claude.size(), 3U);
   EXPECT_EQ(claude[0].path, "/home/u/.claude");
-  for (const Rule& rule : claude) EXPECT_TRUE(path_within(rule.path, "/home/u/.claude"));
+  for (const Rule& rule : claude) EXPECT_TRUE(base::path_within(rule.path, "/home/u/.claude"));
 }
 
 TEST(Lookups, agree_with_a_search_of_every_rule) {
@@ -141,8 +141,8 @@ TEST(Lookups, agree_with_a_search_of_every_rule) {
     const Rule* outermost = nullptr;
     std::size_t below = 0;
     for (const Rule& rule : rules.list) {
-      below += path_within(rule.path, path) ? 1U : 0U;
-      const bool above = path_within(path, rule.path);
+      below += base::path_within(rule.path, path) ? 1U : 0U;
+      const bool above = base::path_within(path, rule.path);
       if (above && (outermost == nullptr || (rule.deny == Deny::kAll && outermost->deny != Deny::kAll)))
         outermost = &rule;
     }
@@ -154,7 +154,7 @@ TEST(Lookups, agree_with_a_search_of_every_rule) {
 TEST(Workspace, rules_stand_at_the_root_of_the_checkout) {
   const auto rules = workspace_rules_at("/work/app");
   ASSERT_EQ(rules.size(), workspace_rules().size());
-  EXPECT_TRUE(std::ranges::is_sorted(rules, path_before, &Rule::path));
+  EXPECT_TRUE(std::ranges::is_sorted(rules, base::path_before, &Rule::path));
   std::vector<std::string> paths;
   for (const Rule& rule : rules) paths.push_back(rule.path);
   EXPECT_THAT(paths, Contains("/work/app/.envrc"));
@@ -165,7 +165,7 @@ TEST(Workspace, rules_stand_at_the_root_of_the_checkout) {
 
 TEST(PathOrder, puts_a_directory_right_before_what_lies_below_it) {
   std::vector<std::string> paths{"/a-b", "/a/b", "/a", "/a.b", "/a/b/c", "/a!", "/", "/b"};
-  std::ranges::sort(paths, path_before);
+  std::ranges::sort(paths, base::path_before);
   EXPECT_EQ(paths, (std::vector<std::string>{"/", "/a", "/a/b", "/a/b/c", "/a!", "/a-b", "/a.b", "/b"}));
 }
 

@@ -1,6 +1,5 @@
-// The order of every table and list of shields: '/' comes before all other bytes, so that a directory stands right
-// before what lies below it, and both are one range. (By bytes alone ".ssh-old" would stand between ".ssh" and
-// ".ssh/id".)
+// The order of paths, in every table and list: '/' comes before all other bytes, so that a directory stands right before
+// what lies below it, and both are one range. (By bytes alone ".ssh-old" would stand between ".ssh" and ".ssh/id".)
 #pragma once
 
 #include <algorithm>
@@ -9,7 +8,7 @@
 #include <cstring>
 #include <string_view>
 
-namespace cordon::policy::shield {
+namespace cordon::base {
 
 static_assert(std::endian::native == std::endian::little);
 
@@ -41,4 +40,4 @@ inline bool path_within(std::string_view path, std::string_view directory) {
   return path.starts_with(directory) && (path.size() == directory.size() || path[directory.size()] == '/');
 }
 
-}  // namespace cordon::policy::shield
+}  // namespace cordon::base
