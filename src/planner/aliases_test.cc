@@ -28,6 +28,7 @@ using testing::with_script;
 FakeHost host_with_data(std::uint32_t uid = 1000) {
   FakeHost host = with_script("#!/bin/sh", uid);
   host.directory("/home/me/.ssh", 1000);
+  host.file("/home/me/.netrc", "k", 1000);
   host.file("/home/me/data/key", "k", 1000);
   host.file("/home/me/data/old/key", "k", 1000);
   host.directory("/srv/x", 1000);
@@ -81,6 +82,13 @@ TEST(Aliases, OnlyHiddenPathsNearWhatIsShownAreAskedAbout) {
   EXPECT_THAT(asked(host, reads("/srv/x")).hidden, IsEmpty());
   FakeHost broad = host_with_data();
   EXPECT_THAT(asked(broad, reads("/home/me")).hidden, AllOf(Contains("/home/me/.ssh"), Contains("/home/me/.netrc")));
+}
+
+TEST(Aliases, OnlyWhatStandsIsLookedFor) {
+  FakeHost host = host_with_data();
+  EXPECT_THAT(asked(host, reads("/home/me")).credentials, ElementsAre("/home/me/.netrc", "/home/me/.ssh"));
+  FakeHost bare = with_script("#!/bin/sh", 1000);
+  EXPECT_FALSE(bare.know(reads("/home/me").policy).aliases.has_value());
 }
 
 TEST(Aliases, WhatDenyNamesIsLookedForToo) {

@@ -155,6 +155,7 @@ const std::vector<Case>& cases() {
       // Other names of credentials.
       {"a hard link to a key", Code::kCredentialAlias,
        [](H h, P p) {
+         h.directory("/home/me/.ssh", 1000);
          h.file("/home/me/d/key", "k", 1000);
          h.aliases.found = {{"/home/me/d/key", "/home/me/.ssh/id", plan::AliasKind::kHardLink}};
          p.read("/home/me/d");
@@ -162,6 +163,7 @@ const std::vector<Case>& cases() {
        "is the same file as /home/me/.ssh/id", "--accept-alias /home/me/d"},
       {"a search that never ended", Code::kAliasesUnchecked,
        [](H h, P p) {
+         h.directory("/home/me/.ssh", 1000);
          h.directory("/home/me/d", 1000);
          h.aliases.end = plan::AliasScanEnd::kTooLong;
          h.aliases.where = "/home/me/d";
