@@ -98,6 +98,28 @@ TEST(Aliases, WhatDenyNamesIsLookedForToo) {
   EXPECT_THAT(question.hidden, Contains("/home/me/data/key"));
 }
 
+plan::Alias start_up(const std::string& path) { return {path, "/home/me/.bashrc", AliasKind::kHardLink}; }
+
+TEST(Aliases, AnotherNameOfAReadableFileMattersWhereItCanBeWritten) {
+  FakeHost host = host_with_data();
+  EXPECT_THAT(asked(host, reads("/srv/x")).credentials, Contains("/home/me/.bashrc"));
+  host.aliases.found = {start_up("/srv/x/b")};
+  must_plan(host.plan(reads("/srv/x").policy));
+  FakeHost written = host_with_data();
+  written.aliases.found = {start_up("/srv/x/b")};
+  const plan::RefusedItem item =
+      must_refuse(written.plan(PolicyMaker("/home/me/p/run").write("/srv/x").policy)).items.at(0);
+  EXPECT_THAT(item.message, HasSubstr("which no run may change"));
+}
+
+TEST(Aliases, OfLargeStoresMountsAloneAreLookedFor) {
+  FakeHost host = host_with_data();
+  const plan::AliasQuestion& question = asked(host, reads("/srv/x"));
+  EXPECT_THAT(question.only_mounts,
+              AllOf(Contains("/home/me/.mozilla"), Contains("/home/me/.vim"), Not(Contains("/run"))));
+  EXPECT_THAT(question.credentials, Not(Contains("/home/me/.mozilla")));
+}
+
 TEST(Aliases, AStoreThatALineNamesExactlyIsNotLookedFor) {
   FakeHost host = host_with_data();
   const plan::AliasQuestion& question = asked(host, reads("/home/me/.ssh"));

@@ -19,6 +19,11 @@ TEST(GitConfig, IncludesAreToldWithAndWithoutACondition) {
               ElementsAre("../a", "/b"));
 }
 
+TEST(GitConfig, TheCheckoutOfASubmoduleIsTold) {
+  EXPECT_EQ(read_git_config("[core]\n\trepositoryformatversion = 0\n\tworktree = ../../../sub\n").worktree,
+            "../../../sub");
+}
+
 TEST(GitConfig, HostileTextIsNoTrouble) {
   EXPECT_EQ(read_git_config("[[[\n=\n]\n[core\nhooksPath").hooks_path, "");
   EXPECT_EQ(read_git_config("").hooks_path, "");

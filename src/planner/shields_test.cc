@@ -382,6 +382,30 @@ const std::vector<Layout>& layouts() {
        {},
        {"/home/me/p/.vscode"},
        {}},
+      {"a repository without a checkout",
+       [](H h, P p) {
+         h.directory("/srv/b.git/hooks", 1000);
+         h.file("/srv/b.git/HEAD", "ref: refs/heads/main", 1000);
+         h.file("/srv/b.git/config", "", 1000);
+         h.directory("/srv/b.git", 1000);
+         p.write("/srv/b.git");
+       },
+       "",
+       {},
+       {"/srv/b.git/hooks", "/srv/b.git/config"},
+       {}},
+      {"a submodule's repository and the file that leads to it",
+       [](H h, P p) {
+         h.directory("/home/me/p/.git/modules/sub/hooks", 1000);
+         h.file("/home/me/p/.git/modules/sub/config", "[core]\nworktree = ../../../sub\n", 1000);
+         h.file("/home/me/p/sub/.git", "gitdir: ../.git/modules/sub", 1000);
+         h.directory("/home/me/p", 1000);
+         p.write("/home/me/p");
+       },
+       "",
+       {},
+       {"/home/me/p/.git/modules/sub/hooks", "/home/me/p/.git/modules/sub/config", "/home/me/p/sub/.git"},
+       {}},
       {"a checkout whose git directory is a link",
        [](H h, P p) {
          h.directory("/home/me/g/hooks", 1000);
@@ -461,6 +485,33 @@ const std::vector<Layout>& layouts() {
        "write-inside-shield"},
   };
   return kLayouts;
+}
+
+// An empty one would make git fail: inside, and on the host as long as a mount point stands there.
+TEST(Shields, GitsCommondirIsHeldByAFileThatSaysHere) {
+  FakeHost host = with_script("#!/bin/sh");
+  host.directory("/home/me/p/.git/hooks", 1000);
+  host.directory("/home/me/p", 1000);
+  const plan::Plan plan = must_plan(host.plan(PolicyMaker("/home/me/p/run").write("/home/me/p").policy));
+  bool held = false;
+  for (const auto& hold : steps_of<plan::step::HoldPoint>(plan)) {
+    const bool says = hold.text == plan::step::StubText::kDot;
+    EXPECT_EQ(says, hold.target == "/home/me/p/.git/commondir") << hold.target;
+    held = held || says;
+  }
+  EXPECT_TRUE(held);
+}
+
+TEST(Shields, AGitConfigurationThatNobodyCouldReadRefuses) {
+  FakeHost host = with_script("#!/bin/sh");
+  host.directory("/home/me/p/.git/hooks", 1000);
+  host.file("/home/me/p/.git/config", "[core]", 1000);
+  host.directory("/home/me/p", 1000);
+  const policy::Policy policy = PolicyMaker("/home/me/p/run").write("/home/me/p").policy;
+  must_plan(host.plan(policy));
+  host.facts.unread_texts.insert("/home/me/p/.git/config");
+  const plan::Refusal refusal = must_refuse(planner::plan(policy, host.facts));
+  EXPECT_EQ(refusal.items.at(0).code, "shield-cannot-be-held");
 }
 
 Verdict verdict_of(const Layout& layout) {

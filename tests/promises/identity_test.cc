@@ -66,6 +66,24 @@ TEST_P(AsRoot, LendsTheOwnerOfAWorkspaceNoReach) {
   EXPECT_TRUE(scene.tree().read("home/priv/f")) << secret;
 }
 
+// What is read to judge a grant is read with the owner's reach too.
+TEST_P(AsRoot, ReadsNoConfigurationForTheOwnerThatTheOwnerCouldNot) {
+  Scene theirs(ordinary_user());
+  const std::string hooks = theirs.tree().make_directory("work/p/myhooks");
+  scene.tree().write("home/priv/config", "[core]\n\thooksPath = " + hooks + "\n");
+  theirs.tree().make_directory("work/p/.git");
+  theirs.tree().link("work/p/.git/config", scene.tree().path("home/priv/config"));
+  const std::string create = "create=" + hooks + "/pre-push";
+  const std::string manifest = theirs.manifest(act_manifest({create}, list("write", {"./p"})));
+  const auto run = [&] { return theirs.cordon({"run", "--allow-unapproved", manifest}).as(GetParam()).run(); };
+  ASSERT_EQ(::chmod(scene.home().c_str(), 0700), 0);
+  const Finished shut = run();
+  EXPECT_EQ(shut.code, 125) << shut;
+  EXPECT_FALSE(shut.says("myhooks")) << "nothing of what it says is told" << shut;
+  ASSERT_EQ(::chmod(scene.home().c_str(), 0755), 0);
+  EXPECT_THAT(verdict(run(), create), StartsWith("DENIED")) << "the control: the owner could read it, and it is held";
+}
+
 TEST_P(AsRoot, MakesNothingForTheOwnerWhereTheOwnerCouldNot) {
   Scene theirs(ordinary_user());
   const std::string mine = scene.tree().make_directory("home/mine");
