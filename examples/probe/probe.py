@@ -22,7 +22,8 @@ PORT = 47613
 
 def read(path):
     with open(path, "rb") as file:
-        file.read(1)
+        if not file.read(1):
+            raise OSError(errno.ENODATA, "an empty file stands for it")
 
 
 def append(path):

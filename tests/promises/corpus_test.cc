@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <fstream>
 #include <map>
 #include <nlohmann/json.hpp>
@@ -31,7 +32,9 @@ using Verdicts = std::map<std::string, std::string>;
 Verdicts verdicts(const Finished& finished) {
   Verdicts all;
   std::istringstream in(finished.out);
+  const std::string shown = "| " + std::string(kSentinel);  // no newline follows it
   for (std::string line; std::getline(in, line);) {
+    if (line.starts_with(shown)) line.erase(0, shown.size());
     for (const char* word : {" ALLOWED", " DENIED "}) {
       const std::size_t at = line.rfind(word);
       if (at != std::string::npos) all[line.substr(0, at)] = line.substr(at + 1);
@@ -54,9 +57,18 @@ class Acts {
   void expect_all_denied(const Finished& inside) const {
     EXPECT_EQ(inside.code, 0) << inside.err;
     expect(inside, "DENIED", "inside");
-    EXPECT_FALSE(inside.says(std::string("| ") + std::string(kSentinel)));
+    EXPECT_EQ(inside.out.find("| " + std::string(kSentinel)), std::string::npos);
   }
-  void expect_all_allowed(const Finished& bare) const { expect(bare, "ALLOWED", "the control, bare"); }
+  void expect_all_allowed(const Finished& bare) const {
+    expect(bare, "ALLOWED", "the control, bare");
+    const auto reads =
+        std::ranges::count_if(all_, [](const std::string& act) { return act.starts_with("show-file="); });
+    std::ptrdiff_t shown = 0;
+    const std::string sentinel = "| " + std::string(kSentinel);
+    for (std::size_t at = bare.out.find(sentinel); at != std::string::npos; at = bare.out.find(sentinel, at + 1))
+      ++shown;
+    EXPECT_EQ(shown, reads) << "the control reads every one";
+  }
 
  private:
   /// Beside the program, whose directory every manifest of the scene shows.
@@ -72,11 +84,13 @@ class Acts {
     for (const std::string& act : all_) {
       const auto found = said.find(act);
       const std::string answer = found == said.end() ? "(not tried)" : found->second;
-      if (!answer.starts_with(start)) wrong.push_back(act + " " + answer);
+      // What stands for a hidden file may be opened: it is empty, which is looked at above.
+      const bool fine = answer.starts_with(start) || (act.starts_with("show-file=") && answer == "ALLOWED");
+      if (!fine) wrong.push_back(act + " " + answer);
     }
     EXPECT_GT(all_.size(), 0U);
-    EXPECT_EQ(wrong.size(), 0U) << where << ", of " << all_.size() << " acts; the first: " << wrong.front();
-    for (std::size_t i = 1; i < std::min<std::size_t>(wrong.size(), 5); ++i) ADD_FAILURE() << where << ": " << wrong[i];
+    EXPECT_EQ(wrong.size(), 0U) << where << ", of " << all_.size() << " acts";
+    for (std::size_t i = 0; i < std::min<std::size_t>(wrong.size(), 5); ++i) ADD_FAILURE() << where << ": " << wrong[i];
   }
 
   const Scene& scene_;

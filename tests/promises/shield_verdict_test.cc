@@ -100,7 +100,7 @@ std::vector<Case> cases() {
       {"a write of a store's own name", "write: ['~/.ssh']", "write-inside-shield"},
       {"a write in a store", "write: ['~/.ssh/new']", "write-inside-shield"},
       {"a write in a store that is shown", "read: ['~/.ssh']\nwrite: ['~/.ssh/new']", "write-inside-shield"},
-      {"a write of the home", "write: ['~']", "write-covers-home"},
+      {"a write of the home", "write: ['~']", "write-home"},
       {"a read of a start-up file", "read: ['~/.bashrc']", kFine},
       {"a write of a start-up file", "write: ['~/.bashrc']", "write-inside-read-only-shield"},
       {"a write of a start-up file that does not exist", "write: ['~/.zshrc']", "write-inside-read-only-shield"},

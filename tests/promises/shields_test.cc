@@ -183,7 +183,7 @@ try() {
 try commit g -C p commit --allow-empty -m more
 try subcommit g -C p/sub commit --allow-empty -m more
 try barelog g -C b.git log
-try barebranch g -C b.git branch other
+try barebranch g -C b.git branch -f other
 try submodule g -C p submodule status
 try subhook sh -c 'echo x >p/.git/modules/sub/hooks/pre-commit'
 try barehook sh -c 'echo x >b.git/hooks/post-receive'

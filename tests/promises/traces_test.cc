@@ -39,7 +39,10 @@ Snapshot listing(const std::string& directory, By by) {
     out[path.substr(directory.size())] = text.str();
   };
   add(directory);
-  for (const auto& entry : fs::recursive_directory_iterator(directory)) add(entry.path().string());
+  std::error_code gone;  // a janitor may be at work
+  for (fs::recursive_directory_iterator at(directory, gone), end; !gone && at != end; at.increment(gone))
+    add(at->path().string());
+  if (gone) out["(while it was listed)"] = "something went";
   return out;
 }
 
@@ -110,6 +113,8 @@ INSTANTIATE_TEST_SUITE_P(As, Traces, testing::ValuesIn(identities()), identity_n
 std::vector<pid_t> family_of(pid_t first) {
   std::vector<std::pair<pid_t, pid_t>> all;
   for (const auto& entry : fs::directory_iterator("/proc")) {
+    const std::string name = entry.path().filename().string();
+    if (name.find_first_not_of("0123456789") != std::string::npos) continue;
     std::ifstream in(entry.path() / "stat");
     std::ostringstream text;
     text << in.rdbuf();
@@ -118,7 +123,7 @@ std::vector<pid_t> family_of(pid_t first) {
     char state = 0;
     pid_t parent = 0;
     std::istringstream(text.str().substr(end + 1)) >> state >> parent;
-    all.emplace_back(static_cast<pid_t>(std::stol(entry.path().filename().string())), parent);
+    all.emplace_back(static_cast<pid_t>(std::stol(name)), parent);
   }
   std::vector<pid_t> out{first};
   for (std::size_t i = 0; i < out.size(); ++i) {
