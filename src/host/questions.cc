@@ -1,5 +1,7 @@
 #include "host/questions.h"
 
+#include <dirent.h>
+
 #include <fmt/format.h>
 
 #include <condition_variable>
@@ -48,6 +50,19 @@ struct Inquiry::State {
   Answer answer_one(const AliasesQuestion& asked) { return scan_aliases(asked.asked, *mounts, aliases); }
   Answer answer_one(const NamesQuestion& asked) {
     return Names{.directory = asked.directory, .standing = resolve_names(tree, resolver, asked.directory, asked.names)};
+  }
+  Answer answer_one(const EntriesQuestion& asked) {
+    Entries out{.directory = asked.directory, .names = std::nullopt};
+    const Resolver::Found found = resolver.find(asked.directory, Keep::kIfRoom);
+    const auto listed = found.node != nullptr ? tree.typed_entries(*found.node, kMostListed)
+                                              : base::fail(kernel::Errno{ENOENT, "openat"});
+    if (!listed) return out;
+    out.names.emplace();
+    for (const Tree::Entry& entry : *listed) {
+      if (entry.type != DT_LNK) out.names->push_back(entry.name);
+    }
+    std::ranges::sort(*out.names);
+    return out;
   }
   Answer answer_one(const LinksQuestion& asked) {
     return Links{.directory = asked.directory, .links = find_links(tree, resolver, asked.directory)};
@@ -134,6 +149,9 @@ Answer unanswered(const Question& question, int code) {
       Names names{.directory = asked.directory, .standing = {}};
       for (const std::string& name : asked.names) names.standing.push_back(path(asked.directory + "/" + name));
       return names;
+    }
+    Answer operator()(const EntriesQuestion& asked) const {
+      return Entries{.directory = asked.directory, .names = std::nullopt};
     }
     Answer operator()(const LinksQuestion& asked) const {
       return Links{.directory = asked.directory, .links = {path(asked.directory)}};

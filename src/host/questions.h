@@ -5,6 +5,7 @@
 
 #include <chrono>
 #include <memory>
+#include <optional>
 #include <string>
 #include <variant>
 #include <vector>
@@ -38,6 +39,9 @@ struct NamesQuestion {
   std::string directory;
   std::vector<std::string> names;
 };
+struct EntriesQuestion {
+  std::string directory;
+};
 struct LinksQuestion {
   std::string directory;
 };
@@ -45,8 +49,8 @@ struct LinksQuestion {
 struct AliasesQuestion {
   plan::AliasQuestion asked;
 };
-using Question = std::variant<PathQuestion, ProgramQuestion, ListQuestion, TextQuestion, NamesQuestion, LinksQuestion,
-                              AliasesQuestion>;
+using Question = std::variant<PathQuestion, ProgramQuestion, ListQuestion, TextQuestion, NamesQuestion, EntriesQuestion,
+                              LinksQuestion, AliasesQuestion>;
 
 struct Listing {
   std::string directory;
@@ -61,11 +65,16 @@ struct Names {
   std::string directory;
   std::vector<plan::PathFact> standing;
 };
+struct Entries {
+  std::string directory;
+  std::optional<std::vector<std::string>> names;
+};
 struct Links {
   std::string directory;
   std::vector<plan::PathFact> links;
 };
-using Answer = std::variant<plan::PathFact, plan::ProgramFact, Listing, Content, Names, Links, plan::AliasAnswer>;
+using Answer =
+    std::variant<plan::PathFact, plan::ProgramFact, Listing, Content, Names, Entries, Links, plan::AliasAnswer>;
 
 struct InquirySettings {
   std::uint32_t uid = 0;

@@ -64,6 +64,8 @@ base::Result<void> add(Answer& answer, plan::HostFacts& facts) {
     facts.aliases = std::move(*aliases);
   } else if (auto* names = std::get_if<Names>(&answer)) {
     facts.names.insert_or_assign(names->directory, std::move(names->standing));
+  } else if (auto* held = std::get_if<Entries>(&answer)) {
+    facts.entries.insert_or_assign(held->directory, std::move(held->names));
   } else if (auto* links = std::get_if<Links>(&answer)) {
     facts.links.insert_or_assign(links->directory, std::move(links->links));
   } else {
@@ -171,6 +173,9 @@ std::vector<Question> Session::Impl::open_questions(const plan::Questions& quest
   if (questions.aliases) open.emplace_back(AliasesQuestion{*questions.aliases});
   for (const auto& [below, names] : questions.names) {
     if (!facts.names.contains(below)) open.emplace_back(NamesQuestion{below, names});
+  }
+  for (const std::string& listed : questions.entries) {
+    if (!facts.entries.contains(listed)) open.emplace_back(EntriesQuestion{listed});
   }
   for (const std::string& store : questions.links) {
     if (!facts.links.contains(store)) open.emplace_back(LinksQuestion{store});

@@ -248,6 +248,9 @@ struct HostFacts {
   /// By directory, of the names below it that were asked for: those that stand there, that cannot be told or that are
   /// reached over a link, in the order of Questions::names. A name that is not here is absent.
   std::map<std::string, std::vector<PathFact>> names;
+  /// By directory: what it holds, by name, without symbolic links; nothing where that is more than is listed or cannot
+  /// be told.
+  std::map<std::string, std::optional<std::vector<std::string>>> entries;
   /// By directory: the symbolic links in it and below it, resolved. Where it holds more than is walked or cannot be
   /// read, the last is the place where that was found, kFailed.
   std::map<std::string, std::vector<PathFact>> links;
@@ -273,6 +276,7 @@ struct Questions {
   /// By directory: relative paths below it, asked together so that a directory is listed once instead of asked for
   /// each.
   std::map<std::string, std::vector<std::string>> names;
+  std::vector<std::string> entries;      ///< directories whose entries' names must be known
   std::vector<std::string> links;        ///< directories whose links, at any depth, must be known
   std::string working_directory;         ///< for the policy's relative programs
   std::optional<AliasQuestion> aliases;  ///< asked last, when everything else is known

@@ -235,6 +235,7 @@ struct LandlockRule {
   std::string
       target;  ///< path inside the new root; of a directory, or of a file (then only rights that a file can have)
   std::uint64_t access = 0;
+  bool optional = false;  ///< left out where nothing is there by then, or a link
   friend bool operator==(const LandlockRule&, const LandlockRule&) = default;
 };
 

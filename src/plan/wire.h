@@ -103,6 +103,7 @@ inline constexpr std::uint32_t kSetGroups = 1U << 8;      ///< EnterNamespaces
 inline constexpr std::uint32_t kDirectory = 1U << 9;      ///< Mask, Stub
 inline constexpr std::uint32_t kNotify = 1U << 10;        ///< Filter
 inline constexpr std::uint32_t kDot = 1U << 11;           ///< Stub: a file that says "."
+inline constexpr std::uint32_t kOptional = 1U << 12;      ///< LandlockRule
 
 /// What stands in a record, op by op. Unused args, refs and flags must be zero.
 ///   args  EnterNamespaces {flags, time limit in ms}  BuildRoot {size}  MakeDirectory, MakeFile {mode}  MountDev {shm
@@ -160,7 +161,7 @@ inline constexpr std::array<Shape, kOps> kShapes = [] {
       {Phase::kTarget, kAtMostOnce, 3, 0, {}},
       {Phase::kTarget, kAny, 1, kNotify, {kText, kBytes}},
       {Phase::kExecute, kOnce, 0, 0, {kPath, kList, kList, kPath}},
-      {Phase::kTarget, kAny, 1, 0, {kPath}},
+      {Phase::kTarget, kAny, 1, kOptional, {kPath}},
       {Phase::kMounts, kAny, 0, kDirectory | kDot, {kPath}},
   }};
 }();

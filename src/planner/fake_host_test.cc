@@ -318,6 +318,13 @@ void FakeHost::answer(const plan::Questions& questions) {
     if (environment.contains(name)) facts.relocations[name] = environment.at(name);
   }
   for (const auto& [directory, names] : questions.names) answer_names(directory, names);
+  for (const std::string& directory : questions.entries) {
+    auto& names = facts.entries[directory].emplace();
+    for (const auto& [path, node] : nodes_) {
+      if (path == "/" || parent_of(path) != directory || node.kind == Node::Kind::kLink) continue;
+      names.emplace_back(name_of(path));
+    }
+  }
   for (const std::string& store : questions.links) {
     std::vector<PathFact>& links = facts.links[store];
     for (const auto& [path, node] : nodes_) {

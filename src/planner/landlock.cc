@@ -1,14 +1,21 @@
 #include "planner/landlock.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <cstdint>
 #include <iterator>
+#include <map>
+#include <set>
 #include <string>
+#include <unordered_set>
 #include <utility>
 
+#include "base/text.h"
 #include "planner/base.h"
 #include "planner/host.h"
+#include "planner/path_text.h"
 
 namespace cordon::planner {
 namespace {
@@ -36,6 +43,9 @@ constexpr std::uint64_t kChange =
     kRemoveDir | kRemoveFile | kMakeDir | kMakeReg | kMakeSock | kMakeFifo | kMakeSym | kRefer;
 constexpr std::uint64_t kFileRights = kExecute | kWriteFile | kReadFile | kTruncate | kIoctlDev;
 
+/// Rules for siblings: each costs some microseconds at every start.
+constexpr std::size_t kMostSiblings = 1'024;
+
 constexpr int kScopingAbi = 6;
 constexpr int kLeastAbi = 2;  // ABI 1 refuses every rename and link from one directory to another
 
@@ -53,6 +63,10 @@ class Rules {
   void add(std::string_view target, std::uint64_t access, bool directory) {
     access &= directory ? handled_ : handled_ & kFileRights;
     if (access != 0) rules_.push_back({.target = std::string(target), .access = access});
+  }
+  /// Files and directories alike: `access` is what a file can have.
+  void add_optional(std::string target, std::uint64_t access) {
+    rules_.push_back({.target = std::move(target), .access = access & handled_, .optional = true});
   }
   void add_all(Rules others) { std::ranges::move(others.rules_, std::back_inserter(rules_)); }
   std::vector<plan::step::LandlockRule> take() { return std::move(rules_); }
@@ -73,15 +87,95 @@ bool add_single_program(const Draft& draft, const Program& program, Rules& rules
   return true;
 }
 
-void add_mounts(const Draft& draft, const Arranged& arranged, Rules& rules, bool reads_execute) {
+/// Of read grants that hold credentials: what of them is not on the way to one.
+class Siblings {
+ public:
+  Siblings(Draft& draft, const Arranged& arranged) : draft_(draft) {
+    for (const Mount& mount : arranged.mounts) {
+      if (mount.act != MountAct::kMask) continue;
+      masked_.insert(mount.path);
+      if (!mount.want->directory && a_masked_file_.empty()) a_masked_file_ = mount.path;
+      const bool denied =
+          mount.want->why == Why::kDeny && draft.facts.entries.contains(std::string(parent_of(mount.path)));
+      const Mount* around = mount.want->credentials || denied ? arranged.showing(parent_of(mount.path)) : nullptr;
+      if (around == nullptr || around->act != MountAct::kBind || !is_whole_right(arranged, *around)) continue;
+      auto& way = ways_[around->path];
+      way.insert(around->path);
+      for (std::string& directory : between(around->path, mount.path)) way.insert(std::move(directory));
+    }
+  }
+
+  /// Adds a rule for each instead of one for all; false where this grant has one rule.
+  bool add(const Want& bind, std::uint64_t access, Rules& rules) {
+    const auto found = ways_.find(bind.path);
+    if (found == ways_.end()) return false;
+    std::vector<std::string> out;
+    for (const std::string& directory : found->second) {
+      if (const char* why = collect(directory, found->second, out)) return whole(bind, directory, why);
+    }
+    if (out.size() > left_) return whole(bind, bind.path, "it holds too many entries");
+    left_ -= out.size();
+    for (const std::string& path : out) rules.add_optional(path, access);
+    // What stands for a masked file is empty and one for all: it stays readable, as programs expect of their settings.
+    if (!a_masked_file_.empty()) rules.add(std::exchange(a_masked_file_, {}), kReadFile, false);
+    return true;
+  }
+
+ private:
+  /// Nothing around it gives the same right anyway.
+  static bool is_whole_right(const Arranged& arranged, const Mount& bind) {
+    return bind.want->access == Access::kReadOnly && arranged.showing(parent_of(bind.path)) == nullptr;
+  }
+
+  const char* collect(const std::string& directory, const std::set<std::string>& way, std::vector<std::string>& out) {
+    const auto entries = draft_.facts.entries.find(directory);
+    if (entries == draft_.facts.entries.end() || !entries->second) return "it cannot be listed";
+    for (const std::string& name : *entries->second) {
+      std::string path = directory + "/" + name;
+      if (way.contains(path) || masked_.contains(path)) continue;
+      if (may_hang(path)) return "a file system that may not answer is mounted in it";
+      out.push_back(std::move(path));
+    }
+    return nullptr;
+  }
+
+  /// A rule opens what it is for, and the launcher must not wait for a dead server.
+  [[nodiscard]] bool may_hang(std::string_view path) const {
+    if (!draft_.facts.mounts) return false;
+    const auto place = std::ranges::find(*draft_.facts.mounts, path, &plan::MountPlace::point);
+    return place != draft_.facts.mounts->end() && !is_local(place->type);
+  }
+  static bool is_local(std::string_view type) {
+    constexpr std::array kLocal = std::to_array<std::string_view>(
+        {"bcachefs", "btrfs", "ext2", "ext3", "ext4", "f2fs", "overlay", "squashfs", "tmpfs", "vfat", "xfs", "zfs"});
+    return std::ranges::find(kLocal, type) != kLocal.end();
+  }
+
+  bool whole(const Want& bind, const std::string& directory, std::string_view why) {
+    draft_.note("landlock-not-split",
+                fmt::format("{}: credentials in it are hidden by masks alone, and not by Landlock as well: {}: {}",
+                            bind.reason, base::shown(directory), why),
+                bind.at);
+    return false;
+  }
+
+  Draft& draft_;
+  std::unordered_set<std::string> masked_;
+  std::string a_masked_file_;
+  std::map<std::string, std::set<std::string>> ways_;  ///< by grant: the directories that are split
+  std::size_t left_ = kMostSiblings;
+};
+
+void add_mounts(Draft& draft, const Arranged& arranged, Rules& rules, Rules& after, bool reads_execute) {
   const std::uint64_t write_execute = exec_closed(draft.policy) ? 0 : kExecute;
+  Siblings siblings(draft, arranged);
   for (const Mount& mount : arranged.mounts) {
     if (mount.act != MountAct::kBind) continue;
     const Want& want = *mount.want;
     const std::uint64_t access = want.access == Access::kWritable
                                      ? kReadFile | kWriteFile | kTruncate | kIoctlDev | kChange | write_execute
                                      : kReadFile | (reads_execute ? kExecute : 0);
-    rules.add(want.path, access, want.directory);
+    if (!siblings.add(want, access, after)) rules.add(want.path, access, want.directory);
   }
   rules.add("/tmp", kReadFile | kWriteFile | kTruncate | kIoctlDev | kChange | write_execute, true);
 }
@@ -104,6 +198,8 @@ int landlock_abi(const plan::HostFacts& facts) {
   return found == kSince.end() ? 0 : found->abi;
 }
 
+bool repeats_files(const plan::HostFacts& facts) { return landlock_abi(facts) >= kLeastAbi; }
+
 bool scopes_signals(const plan::HostFacts& facts) { return landlock_abi(facts) >= kScopingAbi; }
 
 void restrict_files(Draft& draft, const Arranged& arranged, const Program& program) {
@@ -120,7 +216,8 @@ void restrict_files(Draft& draft, const Arranged& arranged, const Program& progr
   }
   Rules rules(handled_by(abi)), only(handled_by(abi));
   const bool single = add_single_program(draft, program, only);
-  add_mounts(draft, arranged, rules, !single);  // first, in the order of the binds: the launcher has each at hand then
+  add_mounts(draft, arranged, rules, only,
+             !single);  // first, in the order of the binds: the launcher has each at hand then
   rules.add_all(std::move(only));
   rules.add("/dev", kReadFile | kWriteFile | kTruncate | kIoctlDev, true);
   rules.add("/dev/shm", kReadFile | kWriteFile | kTruncate | kChange, true);

@@ -5,6 +5,11 @@
 // READ_DIR for "/" would be one for everything, so handling it would hold nothing. What a directory lists is decided by
 // what is mounted in it.
 //
+// Credentials below a broad read grant have no right of their own: the directories on the way to one give theirs to
+// each of their entries instead, less what is masked. So a mask that the host takes away (pitfalls A2) shows nothing,
+// nor does a store that it makes meanwhile. The price: what the host makes, or replaces by rename, directly in such a
+// directory while the run goes on is not readable in that run.
+//
 // For the same reason write rights of a grant reach below read-only mounts inside it: there the mount alone holds.
 #pragma once
 
@@ -16,6 +21,9 @@ namespace cordon::planner {
 
 /// Landlock's ABI on this host as far as facts tell; where nobody asked, what its release brings. 0: none.
 int landlock_abi(const plan::HostFacts& facts);
+
+/// The plan for this host has file system rules at all.
+bool repeats_files(const plan::HostFacts& facts);
 
 /// The domain of a plan for this host keeps signals inside (ABI 6).
 bool scopes_signals(const plan::HostFacts& facts);

@@ -74,6 +74,61 @@ TEST(Landlock, FilesGetOnlyRightsThatAFileCanHave) {
   EXPECT_EQ(right_at(landlock, "/etc/passwd"), kReadFile);
 }
 
+FakeHost with_key(std::size_t others = 0) {
+  FakeHost host = with_script("#!/bin/sh");
+  host.file("/home/me/.ssh/id", "k", 1000);
+  host.file("/home/me/.netrc", "k", 1000);
+  host.file("/home/me/.config/gh/hosts.yml", "k", 1000);
+  host.file("/home/me/.config/app", "x", 1000);
+  host.file("/home/me/notes", "x", 1000);
+  host.file("/home/me/data/x", "x", 1000);
+  for (std::size_t i = 0; i < others; ++i) host.file("/home/me/o" + std::to_string(i), "x", 1000);
+  return host;
+}
+
+step::Landlock landlock_of(FakeHost& host, const PolicyMaker& maker) {
+  return steps_of<step::Landlock>(must_plan(host.plan(maker.policy))).at(0);
+}
+
+TEST(Landlock, CredentialsBelowAReadGrantHaveNoRightOfTheirOwn) {
+  FakeHost host = with_key();
+  const auto landlock = landlock_of(host, PolicyMaker("/home/me/p/run").read("/home/me"));
+  for (const char* none : {"/home/me", "/home/me/.ssh", "/home/me/.config", "/home/me/.config/gh"})
+    EXPECT_EQ(right_at(landlock, none), 0U) << none;
+  for (const char* own : {"/home/me/notes", "/home/me/data", "/home/me/.config/app"})
+    EXPECT_EQ(right_at(landlock, own), kReadFile) << own;
+  EXPECT_EQ(right_at(landlock, "/home/me/data/x"), 0U) << "given by its directory";
+  EXPECT_EQ(right_at(landlock, "/home/me/.netrc"), kReadFile) << "of what stands for it";
+  const auto mandatory = std::ranges::count_if(landlock.rules, [](const step::LandlockRule& rule) {
+    return rule.target.starts_with("/home/me/") && !rule.optional;
+  });
+  EXPECT_EQ(mandatory, 2) << "what stands for masked files, and the program: the rest may go meanwhile";
+}
+
+TEST(Landlock, AGrantThatHoldsNoCredentialHasOneRule) {
+  FakeHost host = with_key();
+  EXPECT_EQ(right_at(landlock_of(host, PolicyMaker("/home/me/p/run").read("/home/me/data")), "/home/me/data"),
+            kReadFile);
+  FakeHost named = with_key();
+  EXPECT_EQ(right_at(landlock_of(named, PolicyMaker("/home/me/p/run").read("/home/me/.ssh")), "/home/me/.ssh"),
+            kReadFile);
+}
+
+TEST(Landlock, TooManySiblingsAreToldAndLeftToTheMasks) {
+  FakeHost host = with_key(2'000);
+  const plan::Plan plan = must_plan(host.plan(PolicyMaker("/home/me/p/run").read("/home/me").policy));
+  EXPECT_EQ(right_at(steps_of<step::Landlock>(plan).at(0), "/home/me"), kReadFile);
+  EXPECT_THAT(testing::note_codes(plan), ::testing::Contains("landlock-not-split"));
+}
+
+TEST(Landlock, NoRuleOpensWhatMayNotAnswer) {
+  FakeHost host = with_key();
+  host.mount("/home/me/server", "nfs4");
+  const plan::Plan plan = must_plan(host.plan(PolicyMaker("/home/me/p/run").read("/home/me").policy));
+  EXPECT_EQ(right_at(steps_of<step::Landlock>(plan).at(0), "/home/me"), kReadFile);
+  EXPECT_THAT(testing::note_codes(plan), ::testing::Contains("landlock-not-split"));
+}
+
 TEST(Landlock, IsSizedByTheAbiAndLeftOutBelowTwo) {
   FakeHost host = with_script("#!/bin/sh");
   const policy::Policy policy = PolicyMaker("/home/me/p/run").policy;

@@ -50,7 +50,8 @@ struct Want {
   bool hidden_when_made = false;                            ///< of an absent one: what it would be if it were there
   plan::step::StubText text = plan::step::StubText::kNone;  ///< of an absent file: what it says while it is held
   const plan::PathFact* fact = nullptr;                     ///< of a grant
-  std::string link = {};  ///< of a symbolic link that must go on leading where it leads: its text
+  bool credentials = false;  ///< of a mask: Landlock leaves it out of a read grant around it
+  std::string link = {};     ///< of a symbolic link that must go on leading where it leads: its text
 };
 
 /// A symbolic link that a spelling crosses; made again in the private root, so that the spelling works there.

@@ -50,11 +50,15 @@ class Asking {
   void links(const std::string& directory) {
     if (!facts_.links.contains(directory)) out_.links.push_back(directory);
   }
+  void entries(const std::string& directory) {
+    if (!facts_.entries.contains(directory)) out_.entries.push_back(directory);
+  }
   void shields(ShieldQuestions questions) {
     for (const std::string& each : questions.paths) path(each, Pin::kFirst);
     for (const std::string& each : questions.directories) directory(each);
     for (const std::string& each : questions.texts) text(each);
     for (const std::string& each : questions.links) links(each);
+    for (const std::string& each : questions.entries) entries(each);
     for (auto& [directory, names_below] : questions.names) names(directory, std::move(names_below));
   }
   void relocations() {
@@ -68,8 +72,8 @@ class Asking {
   }
 
   plan::Questions take() {
-    for (auto* list :
-         {&out_.paths, &out_.pin_first, &out_.programs, &out_.directories, &out_.environment, &out_.texts, &out_.links})
+    for (auto* list : {&out_.paths, &out_.pin_first, &out_.programs, &out_.directories, &out_.environment, &out_.texts,
+                       &out_.links, &out_.entries})
       once(*list);
     once(out_.accounts);
     return std::move(out_);
@@ -156,7 +160,8 @@ plan::Questions next_questions(const policy::Policy& policy, const plan::HostFac
 bool empty(const plan::Questions& questions) {
   return questions.paths.empty() && questions.programs.empty() && questions.directories.empty() &&
          questions.environment.empty() && questions.accounts.empty() && questions.texts.empty() &&
-         questions.relocations.empty() && questions.names.empty() && questions.links.empty() && !questions.aliases;
+         questions.relocations.empty() && questions.names.empty() && questions.links.empty() &&
+         questions.entries.empty() && !questions.aliases;
 }
 
 }  // namespace cordon::planner

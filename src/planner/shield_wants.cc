@@ -39,6 +39,10 @@ class Shown {
   std::unordered_map<std::string_view, const Want*> by_path_;
 };
 
+bool holds_credentials(const Shield& shield) {
+  return shield.hides() && shield.holds == policy::shield::Holds::kCredentials;
+}
+
 Want want_of(const Shield& shield) {
   return {.path = shield.real,
           .id = shield.stands() ? shield.fact->id : plan::FileId{},
@@ -47,7 +51,8 @@ Want want_of(const Shield& shield) {
           .why = shield.hides() ? Why::kShield : Why::kHeld,
           .create = {},
           .reason = fmt::format("shield: {}", words_of(shield)),
-          .at = {}};
+          .at = {},
+          .credentials = holds_credentials(shield)};
 }
 
 class Holding {

@@ -9,6 +9,7 @@
 
 #include "base/text.h"
 #include "planner/checkout.h"
+#include "planner/landlock.h"
 #include "planner/named_path.h"
 #include "planner/path_text.h"
 
@@ -193,6 +194,17 @@ ShieldQuestions shield_questions(const policy::Policy& policy, const plan::HostF
     return places;
   };
   const std::vector<std::string> writes = reals(policy.write);
+  if (repeats_files(facts)) {
+    for (const Shield& shield : shields.all()) {
+      const bool counts = shield.hides() && shield.holds == policy::shield::Holds::kCredentials && shield.stands();
+      if (!counts || shields.is_lifted(shield)) continue;
+      for (const std::string& place : reals(policy.read)) {
+        if (place == shield.real || !within(shield.real, place)) continue;
+        if (place != "/") out.entries.push_back(place);
+        std::ranges::move(between(place, shield.real), std::back_inserter(out.entries));
+      }
+    }
+  }
   for (const auto& places : {writes, reals(policy.read)}) {
     for (const std::string& place : places) {
       for (Shields::Pair& pair : shields.folded_pairs(place)) {

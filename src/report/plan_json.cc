@@ -126,6 +126,7 @@ void fields(Json& out, const step::Landlock& landlock) {
   for (const step::LandlockRule& rule : landlock.rules) {
     Json entry = {{"target", rule.target}};
     put_words(entry, "rights", landlock_rights(rule.access));
+    if (rule.optional) entry["optional"] = true;
     rules.push_back(std::move(entry));
   }
   out["rules"] = std::move(rules);

@@ -69,8 +69,16 @@ std::string below(const step::Any& act) {
   }
   const auto* landlock = std::get_if<step::Landlock>(&act);
   if (landlock == nullptr) return out;
+  std::map<std::string, std::size_t> entries;  // of directories whose entries have a rule each
   for (const step::LandlockRule& rule : landlock->rules) {
+    if (rule.optional) {
+      ++entries[rule.target.substr(0, std::max<std::size_t>(rule.target.rfind('/'), 1))];
+      continue;
+    }
     out += fmt::format("{:26}{}  {}\n", "", base::shown(rule.target), joined(landlock_rights(rule.access), " "));
+  }
+  for (const auto& [directory, count] : entries) {
+    out += fmt::format("{:26}{}  read-file, {} of its entries one by one\n", "", base::shown(directory), count);
   }
   return out;
 }

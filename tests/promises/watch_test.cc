@@ -44,6 +44,34 @@ TEST_P(Watched, ADeniedFileThatTheHostRewritesByRenameEndsTheRunWith124) {
   EXPECT_FALSE(scene.tree().exists("work/out/seen"));
 }
 
+// Nothing tells of a directory on the way that the host moves, mask and all, nor of a store that it makes meanwhile:
+// Landlock gave neither a right.
+TEST_P(Watched, WhatTheHostPutsInAStoresPlaceIsNotReadBelowAReadGrant) {
+  scene.tree().write("home/.ssh/id", "SECRET\n");
+  scene.tree().write("home/.config/gh/hosts.yml", "SECRET\n");
+  scene.tree().write("home/.config/app/settings", "mine\n");
+  scene.tree().write("home/notes/today", "mine\n");
+  scene.tree().make_directory("work/signal");
+  scene.tree().make_directory("work/out");
+  scene.tree().write("work/look.sh",
+                     "#!/bin/sh\n: >out/ready\nwhile ! [ -e signal/go ]; do sleep 0.02; done\ncd\n"
+                     "cat .config/gh/hosts.yml .netrc .config/app/settings notes/today >" +
+                         scene.in_work("out/seen") + " 2>&1\n",
+                     0755);
+  const std::string manifest = scene.approved("entrypoint: ./look.sh\nexec: all\nenv: [HOME]\n" +
+                                              list("read", {"~", "./signal"}) + list("write", {"./out"}));
+  Running run = scene.cordon({"run", manifest}).start();
+  ASSERT_TRUE(appears(scene, "work/out/ready")) << run.wait();
+  std::filesystem::rename(scene.home() + "/.config", scene.home() + "/.config-old");
+  scene.tree().write("home/.config/gh/hosts.yml", "SECRET\n");
+  scene.tree().write("home/.netrc", "SECRET\n");
+  scene.tree().write("work/signal/go", "");
+  const Finished ended = run.wait();
+  const std::string seen = scene.tree().read("work/out/seen").value_or("");
+  EXPECT_EQ(seen.find("SECRET"), std::string::npos) << seen << ended;
+  EXPECT_NE(seen.find("mine"), std::string::npos) << "the control: what is no secret is read on" << seen << ended;
+}
+
 TEST_P(Watched, ARewriteInPlaceAndOfWhatIsNotDeniedEndsNothing) {
   const std::string manifest = scene.approved(waiting_manifest(scene));
   Running run = scene.cordon({"run", manifest}).start();

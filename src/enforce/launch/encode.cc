@@ -116,7 +116,9 @@ class Encoder {
   void encode(const step::DropPrivileges&) { put(Op::kDropPrivileges, 0, {}, {}); }
   void encode(const step::Landlock& act) {
     put(Op::kLandlock, 0, {act.handled_access, act.scoped, static_cast<std::uint64_t>(act.abi)}, {});
-    for (const step::LandlockRule& rule : act.rules) put(Op::kLandlockRule, 0, {rule.access}, {string(rule.target)});
+    for (const step::LandlockRule& rule : act.rules) {
+      put(Op::kLandlockRule, rule.optional ? wire::kOptional : 0, {rule.access}, {string(rule.target)});
+    }
   }
   void encode(const step::Filter& act) {
     put(Op::kFilter, act.notify ? wire::kNotify : 0, {act.flags},

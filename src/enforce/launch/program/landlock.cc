@@ -14,6 +14,16 @@ Sys<void> add_landlock_rule(FdView ruleset, FdView object, std::uint64_t access)
   return kernel::landlock_add_path(ruleset, object, access & kFileRights);
 }
 
+namespace {
+
+/// One of many siblings, which the host may have removed or replaced since the plan was made: a right less.
+bool is_left_out(const Record& rule, int code) {
+  return (rule.flags & plan::wire::kOptional) != 0 &&
+         (code == ENOENT || code == ELOOP || code == ENOTDIR || code == EACCES);
+}
+
+}  // namespace
+
 Sys<void> begin_ruleset(Tree& tree, const Found& landlock) {
   if (!landlock.there) return {};
   const Record& record = landlock.record;
@@ -28,8 +38,10 @@ Sys<void> finish_ruleset(const Tree& tree, const View& plan) {
   for (std::size_t i = tree.next_rule; i < plan.size(); ++i) {
     const Record rule = plan.record(i);
     if (rule.op != plan::wire::Op::kLandlockRule) break;
-    CORDON_TRY(const Fd at, kernel::openat2(kernel::kHere, plan.string(rule.refs[0]), kHow));
-    CORDON_OK(add_landlock_rule(tree.ruleset, at, rule.args[0]));
+    const auto at = kernel::openat2(kernel::kHere, plan.string(rule.refs[0]), kHow);
+    if (!at && is_left_out(rule, at.error().code)) continue;
+    if (!at) return base::fail(at.error());
+    CORDON_OK(add_landlock_rule(tree.ruleset, *at, rule.args[0]));
   }
   return {};
 }

@@ -64,7 +64,9 @@ Sys<Fd> build_blank() {
   CORDON_TRY(Fd blank, new_tmpfs(0, 0755, kSealed));
   CORDON_OK(kernel::attach_at(blank, kernel::kHere, "/proc"));
   CORDON_OK(kernel::mkdirat(blank, "directory", 0555));
-  CORDON_TRY(const Fd file, kernel::openat(blank, "file", O_CREAT | O_EXCL | O_RDONLY, 0444));
+  for (const char* name : {"file", "unnamed"}) {
+    CORDON_TRY(const Fd file, kernel::openat(blank, name, O_CREAT | O_EXCL | O_RDONLY, 0444));
+  }
   CORDON_OK(kernel::mount_setattr(blank, "", AT_EMPTY_PATH, {.attr_set = kernel::kMountAttrRdonly}));
   return blank;
 }

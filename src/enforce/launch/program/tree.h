@@ -37,11 +37,11 @@ struct Place {
 };
 
 struct Tree {
-  Sys<void> begun;                ///< what begin() came to, told by the first step that needs it
-  Sys<Fd> proc = Fd();            ///< mount of the private proc, hardened, until its step says where it goes
-  Fd root;                        ///< mount of the private root
-  Fd self;                        ///< /proc/self of the host, from before it was covered
-  Fd blank;                       ///< mount with "directory" and "file", both empty: what masks show
+  Sys<void> begun;      ///< what begin() came to, told by the first step that needs it
+  Sys<Fd> proc = Fd();  ///< mount of the private proc, hardened, until its step says where it goes
+  Fd root;              ///< mount of the private root
+  Fd self;              ///< /proc/self of the host, from before it was covered
+  Fd blank;             ///< mount with "directory" and "file", both empty: what masks show; "unnamed" is in no rule
   std::uint64_t host_device = 0;  ///< of the host's "/"
   std::uint64_t blank_device = 0;
 

@@ -171,7 +171,7 @@ void verify_privileges(const Target& target) {
 }  // namespace
 
 Sys<void> open_unnamed(const Target& target) {
-  CORDON_TRY(const Fd file, kernel::openat(target.tree.blank, "file", O_RDONLY));
+  CORDON_TRY(const Fd file, kernel::openat(target.tree.blank, "unnamed", O_RDONLY));
   return {};
 }
 
