@@ -100,12 +100,20 @@ TEST(Aliases, WhatDenyNamesIsLookedForToo) {
 
 plan::Alias start_up(const std::string& path) { return {path, "/home/me/.bashrc", AliasKind::kHardLink}; }
 
-TEST(Aliases, AnotherNameOfAReadableFileMattersWhereItCanBeWritten) {
+FakeHost with_more_stores() {
   FakeHost host = host_with_data();
+  host.file("/home/me/.bashrc", "b", 1000);
+  host.directory("/home/me/.mozilla", 1000);
+  host.directory("/home/me/.vim", 1000);
+  return host;
+}
+
+TEST(Aliases, AnotherNameOfAReadableFileMattersWhereItCanBeWritten) {
+  FakeHost host = with_more_stores();
   EXPECT_THAT(asked(host, reads("/srv/x")).credentials, Contains("/home/me/.bashrc"));
   host.aliases.found = {start_up("/srv/x/b")};
   must_plan(host.plan(reads("/srv/x").policy));
-  FakeHost written = host_with_data();
+  FakeHost written = with_more_stores();
   written.aliases.found = {start_up("/srv/x/b")};
   const plan::RefusedItem item =
       must_refuse(written.plan(PolicyMaker("/home/me/p/run").write("/srv/x").policy)).items.at(0);
@@ -113,7 +121,7 @@ TEST(Aliases, AnotherNameOfAReadableFileMattersWhereItCanBeWritten) {
 }
 
 TEST(Aliases, OfLargeStoresMountsAloneAreLookedFor) {
-  FakeHost host = host_with_data();
+  FakeHost host = with_more_stores();
   const plan::AliasQuestion& question = asked(host, reads("/srv/x"));
   EXPECT_THAT(question.only_mounts,
               AllOf(Contains("/home/me/.mozilla"), Contains("/home/me/.vim"), Not(Contains("/run"))));
