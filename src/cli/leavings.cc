@@ -47,12 +47,15 @@ void clear_work(base::FdView place) {
 }  // namespace
 
 std::vector<plan::HeldPoint> clean_holds(const std::string& state_directory) {
-  return state_directory.empty() ? std::vector<plan::HeldPoint>() : enforce::hold::clean(state_directory + "/holds");
+  return state_directory.empty() ? std::vector<plan::HeldPoint>()
+                                 : enforce::hold::clean(hold_registry_of(state_directory));
 }
 
+std::string hold_registry_of(const std::string& state_directory) { return state_directory + "/holds"; }
+
 std::string hold_registry(const std::string& state_directory, approval::Caller caller) {
-  if (state_directory.empty() || !open_private(state_directory + "/holds", caller)) return {};
-  return state_directory + "/holds";
+  if (state_directory.empty() || !open_private(hold_registry_of(state_directory), caller)) return {};
+  return hold_registry_of(state_directory);
 }
 
 std::string work_place(const std::string& state_directory, approval::Caller caller) {

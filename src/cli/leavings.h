@@ -14,6 +14,7 @@ namespace cordon::cli {
 /// runs that go on.
 std::vector<plan::HeldPoint> clean_holds(const std::string& state_directory);
 
+std::string hold_registry_of(const std::string& state_directory);
 /// The directory for the journals of mount points, made where it is missing; "" where it cannot be.
 std::string hold_registry(const std::string& state_directory, policy::approval::Caller caller);
 

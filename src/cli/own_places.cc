@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "cli/launcher.h"
+#include "cli/leavings.h"
 #include "cordon_build_id.h"
 #include "kernel/file.h"
 
@@ -27,7 +28,7 @@ std::string own_home(const plan::HostFacts& facts) {
 std::vector<plan::OwnPlace> own_places(const Invocation& invocation, const plan::HostFacts& facts) {
   std::vector<plan::OwnPlace> out;
   const auto add = [&](const std::string& path, const char* what) {
-    if (path.starts_with('/')) out.push_back({path, what});
+    if (path.starts_with('/')) out.push_back({path, what, false});
   };
   const host::Caller& caller = invocation.caller;
   add(own_program(), "Cordon's own program");
@@ -36,6 +37,8 @@ std::vector<plan::OwnPlace> own_places(const Invocation& invocation, const plan:
   const std::string home = own_home(facts);
   const std::string state = state_directory(caller, home);
   add(state, "Cordon's state");
+  if (state.starts_with('/'))
+    out.push_back({hold_registry_of(state), "where Cordon notes the mount points that its runs need", true});
   // Read where it stands, never written: nobody is asked to make it.
   const std::string older = state.substr(0, state.rfind('/')) + "/bento";
   if (kernel::statx(kernel::kHere, older.c_str(), AT_SYMLINK_NOFOLLOW))

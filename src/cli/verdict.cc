@@ -105,6 +105,7 @@ base::Result<Host, Stop> open_host(const Invocation& invocation) {
   const std::string state = state_directory(invocation.caller, own_home(out.facts));
   out.session.take_as_absent(clean_holds(state));
   out.facts.work_place = work_place(state, approval_caller(invocation));
+  static_cast<void>(hold_registry(state, approval_caller(invocation)));  // so that this run's plan can hide it
   out.facts.own_places = own_places(invocation, out.facts);
   return out;
 }

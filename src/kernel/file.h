@@ -144,10 +144,6 @@ inline Sys<void> chdir(const char* path) { return done(::chdir(path), "chdir"); 
 inline Sys<void> fchdir(FdView directory) { return done(::fchdir(directory.get()), "fchdir"); }
 inline Sys<void> fchmod(FdView fd, mode_t mode) { return done(::fchmod(fd.get(), mode), "fchmod"); }
 inline Sys<void> fchown(FdView fd, uid_t uid, gid_t gid) { return done(::fchown(fd.get(), uid, gid), "fchown"); }
-/// As fchown, of an O_PATH descriptor as well.
-inline Sys<void> fchown_path(FdView fd, uid_t uid, gid_t gid) {
-  return done(::fchownat(fd.get(), "", uid, gid, AT_EMPTY_PATH), "fchownat");
-}
 /// flock(2): the lock belongs to the open file and goes with its last descriptor.
 inline Sys<void> flock(FdView fd, int operation) {
   return done(retry([&] { return ::flock(fd.get(), operation); }), "flock");

@@ -164,6 +164,7 @@ struct ProgramFact {
 struct OwnPlace {
   std::string path;  ///< absolute
   std::string what;  ///< in words: "Cordon's cache"
+  bool hidden = false;  ///< not to be read either: what is read can be locked
   friend bool operator==(const OwnPlace&, const OwnPlace&) = default;
 };
 
@@ -229,7 +230,7 @@ struct HostFacts {
   /// planner uses HoldPoints there.
   std::map<std::string, FeatureFact> refused_overlays;
 
-  std::vector<OwnPlace> own_places;  ///< held read-only against write grants
+  std::vector<OwnPlace> own_places;  ///< held against write grants
 
   /// Every mount that a path leads to, by place; nothing where the mount table could not be read whole: then nobody
   /// can say what a directory shows.

@@ -21,6 +21,11 @@ class Guard {
       : draft_(draft), place_(place), fact_(fact), absence_(absence) {}
 
   /// False where the grant was refused.
+  bool check_read(const Want& read) {
+    if (!place_.hidden || !within(read.path, fact_.real)) return true;
+    refuse(read, fmt::format("it is or lies in {}, {}", base::shown(fact_.real), place_.what), "remove it");
+    return false;
+  }
   bool check(const Want& write) {
     const std::string own = base::shown(fact_.real);
     const bool open = fact_.state != PathState::kPresent && absence_ == Absence::kOpen;
@@ -42,7 +47,7 @@ class Guard {
     return {.path = fact_.real,
             .id = fact_.id,
             .directory = is_directory(fact_),
-            .access = Access::kReadOnly,
+            .access = place_.hidden ? Access::kHidden : Access::kReadOnly,
             .why = Why::kGuard,
             .create = {},
             .reason = place_.what,
@@ -79,6 +84,7 @@ void guard_own_places(Draft& draft, const Shields& shields, std::vector<Want>& w
     Guard guard(draft, place, *fact, shielded ? Guard::Absence::kHeld : Guard::Absence::kOpen);
     for (const Want& want : wants) {
       if (want.why == Why::kWrite && !guard.check(want)) break;
+      if (want.why == Why::kRead && !guard.check_read(want)) break;
     }
     if (fact->state == PathState::kPresent && can_be_bound(*fact)) guards.push_back(guard.want());
   }

@@ -94,5 +94,15 @@ TEST_F(OwnPlaces, ReachedThroughALinkThatTheTargetCouldExchangeRefuse) {
   EXPECT_THAT(refused("/home/me/p").message, HasSubstr("through a link"));
 }
 
+TEST_F(OwnPlaces, ThatCouldBeLockedAreNotReadEither) {
+  host.directory("/home/me/.local/state/cordon/holds", 1000, 0700);
+  host.facts.own_places.push_back({"/home/me/.local/state/cordon/holds", "the journal", true});
+  const plan::Plan plan = must_plan(host.plan(PolicyMaker("/home/me/p/run").read("/home/me").policy));
+  EXPECT_THAT(targets<plan::step::Mask>(plan), Contains("/home/me/.local/state/cordon/holds"));
+  host.facts.paths.clear();
+  const PolicyMaker named = PolicyMaker("/home/me/p/run").read("/home/me/.local/state/cordon/holds");
+  EXPECT_THAT(must_refuse(host.plan(named.policy)).items.front().message, HasSubstr("the journal"));
+}
+
 }  // namespace
 }  // namespace cordon::planner

@@ -7,6 +7,7 @@
 #include <utility>
 #include <variant>
 
+#include "base/check.h"
 #include "enforce/hold/janitor.h"
 #include "enforce/hold/removal.h"
 #include "kernel/file.h"
@@ -49,18 +50,46 @@ bool is_planned(const plan::FileId& id, const struct statx& facts) {
 }
 
 /// Makes `name` or enters it where it is there by now, as Bind::create does: it stays, a write grant asked for it.
-Sys<Fd> enter(FdView parent, const std::string& name, const HoldPoint& planned) {
-  const uid_t uid = planned.create_owner_uid.value_or(::geteuid());
-  auto made = kernel::mkdirat(parent, name.c_str(), 0700);
-  if (!made && made.error().code != EEXIST) return base::fail(made.error());
-  CORDON_TRY(Fd there, kernel::openat(parent, name.c_str(), O_PATH | O_DIRECTORY | O_NOFOLLOW));
-  if (made && (planned.create_owner_uid || planned.create_owner_gid)) {
-    CORDON_OK(kernel::fchown_path(there, uid, planned.create_owner_gid.value_or(gid_t(-1))));
+Sys<Fd> enter(FdView parent, const std::string& name, uid_t owner) {
+  if (auto made = kernel::mkdirat(parent, name.c_str(), 0700); !made && made.error().code != EEXIST) {
+    return base::fail(made.error());
   }
+  CORDON_TRY(Fd there, kernel::openat(parent, name.c_str(), O_PATH | O_DIRECTORY | O_NOFOLLOW));
   CORDON_TRY(const auto facts, kernel::statx(there));
-  if (facts.stx_uid != uid) return base::fail(Errno{ESTALE, "mkdirat"});
+  if (facts.stx_uid != owner) return base::fail(Errno{ESTALE, "mkdirat"});
   return there;
 }
+
+/// This thread with the ids of a workspace's owner for what it makes, and no more rights than that owner: root that
+/// made a directory and gave it away by its name would give away whatever the owner had put there meanwhile.
+class AsOwner {
+ public:
+  static Sys<AsOwner> become(const HoldPoint& planned) {
+    AsOwner out;
+    if (!planned.create_owner_uid && !planned.create_owner_gid) return out;
+    CORDON_TRY(out.dumpable_, kernel::prctl_get(PR_GET_DUMPABLE));
+    out.active_ = true;
+    CORDON_OK(kernel::setfsgid(planned.create_owner_gid.value_or(::getegid())));
+    CORDON_OK(kernel::setfsuid(planned.create_owner_uid.value_or(::geteuid())));
+    return out;
+  }
+  AsOwner(AsOwner&& other) noexcept : active_(std::exchange(other.active_, false)), dumpable_(other.dumpable_) {}
+  AsOwner(const AsOwner&) = delete;
+  AsOwner& operator=(const AsOwner&) = delete;
+  AsOwner& operator=(AsOwner&&) = delete;
+  ~AsOwner() {
+    if (!active_) return;
+    CORDON_CHECK(kernel::setfsuid(::geteuid()).has_value());
+    CORDON_CHECK(kernel::setfsgid(::getegid()).has_value());
+    // A change of ids sets it anew, to what fs.suid_dumpable says.
+    static_cast<void>(kernel::prctl(PR_SET_DUMPABLE, static_cast<unsigned long>(dumpable_)).has_value());
+  }
+
+ private:
+  AsOwner() = default;
+  bool active_ = false;
+  int dumpable_ = 1;
+};
 
 Sys<Fd> open_planned(const HoldPoint& planned) {
   std::size_t length = planned.directory.size();
@@ -70,8 +99,10 @@ Sys<Fd> open_planned(const HoldPoint& planned) {
              kernel::openat2(kernel::kHere, deepest.c_str(), {.flags = O_PATH | O_DIRECTORY, .resolve = kNoLinks}));
   CORDON_TRY(const auto facts, kernel::statx(at));
   if (!is_planned(planned.id, facts)) return base::fail(Errno{ESTALE, "statx"});
+  if (planned.create.empty()) return at;
+  CORDON_TRY([[maybe_unused]] const AsOwner as_owner, AsOwner::become(planned));
   for (const std::string& name : planned.create) {
-    CORDON_TRY(at, enter(at, name, planned));
+    CORDON_TRY(at, enter(at, name, planned.create_owner_uid.value_or(::geteuid())));
   }
   return at;
 }

@@ -58,6 +58,17 @@ class Search final : public Visitor {
   bool found_ = false;
 };
 
+constexpr int kLockStepMs = 2;
+constexpr int kLongestLockMs = 2'000;  // points of a thousand are made and removed in less
+constexpr std::uint64_t kKeptForNs = 30ULL * 24 * 3600 * 1'000'000'000;
+
+/// Its directory may be on a disk that is not there today, or moved; after a month nobody looks for it any more.
+bool is_given_up(const Entry& entry) {
+  timespec now{};
+  ::clock_gettime(CLOCK_REALTIME, &now);
+  return static_cast<std::uint64_t>(now.tv_sec) * 1'000'000'000 > entry.made_after_ns + kKeptForNs;
+}
+
 }  // namespace
 
 bool read_entry(FdView journal, std::size_t index, Entry& entry) {
@@ -83,10 +94,16 @@ void remove_point(const Entry& entry, FdView directory) {
       kernel::unlinkat(directory, entry.name.data(), entry.type == S_IFDIR ? AT_REMOVEDIR : 0).has_value());
 }
 
+/// Nobody may read it: a target that is shown the registry read-only cannot open it, so cannot lock it against us.
 Sys<Fd> lock_all(FdView registry) {
-  CORDON_TRY(Fd lock, kernel::openat(registry, "lock", O_RDWR | O_CREAT | O_NOFOLLOW, 0600));
-  CORDON_OK(kernel::flock(lock, LOCK_EX));
-  return lock;
+  CORDON_TRY(Fd lock, kernel::openat(registry, "lock", O_WRONLY | O_CREAT | O_NOFOLLOW, 0200));
+  CORDON_OK(kernel::fchmod(lock, 0200));
+  for (int waited = 0;; waited += kLockStepMs) {
+    const auto locked = kernel::flock(lock, LOCK_EX | LOCK_NB);
+    if (locked) return lock;
+    if (locked.error().code != EWOULDBLOCK || waited >= kLongestLockMs) return base::fail(locked.error());
+    static_cast<void>(kernel::poll({}, kLockStepMs).has_value());
+  }
 }
 
 Fd open_journal(FdView registry, const char* name) {
@@ -119,16 +136,20 @@ void each_journal(FdView registry, Visitor& visitor) {
 
 void clean_up(FdView registry, FdView journal, const char* name, std::span<const Fd> directories) {
   Entry entry;
+  bool all_found = true;
   for (std::size_t i = 0; read_entry(journal, i, entry); ++i) {
     Fd opened;
     if (i >= directories.size() || !directories[i].valid()) opened = open_directory(entry);
     const FdView directory = opened.valid() ? opened.view() : i < directories.size() ? directories[i].view() : FdView();
-    if (!directory.valid()) continue;
+    if (!directory.valid()) {
+      all_found = all_found && is_given_up(entry);
+      continue;
+    }
     Search search(registry, name, entry.point);
     if (entry.point.inode != 0) each_journal(registry, search);
     if (!search.found()) remove_point(entry, directory);
   }
-  static_cast<void>(kernel::unlinkat(registry, name, 0).has_value());
+  if (all_found) static_cast<void>(kernel::unlinkat(registry, name, 0).has_value());
 }
 
 }  // namespace cordon::enforce::hold

@@ -31,7 +31,8 @@ Fd open_directory(const Entry& entry);
 /// Removes the point if it is still there, ours and empty.
 void remove_point(const Entry& entry, FdView directory);
 
-/// The lock under which points are made, shared and removed; held as long as the descriptor is.
+/// The lock under which points are made, shared and removed; held as long as the descriptor is. EWOULDBLOCK where
+/// somebody else keeps it for seconds.
 Sys<Fd> lock_all(FdView registry);
 
 /// Opens a journal for reading; not valid where it is none of ours.
@@ -49,8 +50,9 @@ class Visitor {
 };
 void each_journal(FdView registry, Visitor& visitor);
 
-/// Removes what `journal` names, but for what a run that still goes on names too; then the journal itself. Under
-/// lock_all(). `directories`: held from the beginning, for one that was moved meanwhile; may be fewer than the entries.
+/// Removes what `journal` names, but for what a run that still goes on names too; then the journal itself, unless a
+/// directory was not found: the next command looks again. Under lock_all(). `directories`: held from the beginning, for
+/// one that was moved meanwhile; may be fewer than the entries.
 void clean_up(FdView registry, FdView journal, const char* name, std::span<const Fd> directories);
 
 }  // namespace cordon::enforce::hold

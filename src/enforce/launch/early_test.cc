@@ -164,6 +164,18 @@ TEST_P(EarlyLauncher, IsGoneAtOnceWhereNoPlanComes) {
   });
 }
 
+TEST_P(EarlyLauncher, IsGoneWhereSomebodyStoppedIt) {
+  act(GetParam(), [] {
+    {
+      auto early = Early::begin(PlanMaker().enter, {}, {});
+      ASSERT_TRUE(early);
+      std::ifstream children("/proc/self/task/" + std::to_string(gettid()) + "/children");
+      for (pid_t pid = 0; children >> pid;) kill(pid, SIGSTOP);
+    }
+    EXPECT_FALSE(has_children());
+  });
+}
+
 TEST_P(EarlyLauncher, IsGoneWhereItsStarterIsKilled) {
   act(GetParam(), [] {
     for (const int delay_us : {0, 200, 500, 1'000, 2'000, 20'000}) {

@@ -18,6 +18,7 @@
 #include "kernel/file.h"
 #include "kernel/process.h"
 #include "kernel/socket.h"
+#include "kernel/terminal.h"
 #include "plan/wire.h"
 
 namespace cordon::enforce::launch {
@@ -275,7 +276,14 @@ Result<Started, Refused> finish(Begun begun, const Launcher& launcher) {
   return started;
 }
 
+constexpr int kLongestBirthMs = 1'000;
+
+/// One that does not say in time whom it bore (somebody stopped it) bears nobody any more.
 void end(Begun begun) {
+  std::array<pollfd, 1> control{pollfd{.fd = begun.sockets.control.get(), .events = POLLIN, .revents = 0}};
+  if (kernel::poll(control, kLongestBirthMs).value_or(0) == 0) {
+    static_cast<void>(kernel::kill(begun.pid, SIGKILL).has_value());  // not reaped yet, so the number is its own
+  }
   auto started = finish(std::move(begun), {});
   if (!started) return;
   const FdView init = started->init_pidfd;

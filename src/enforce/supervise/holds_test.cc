@@ -1,7 +1,9 @@
 // Mount points that a run needs on the host: they stop what they are to stop, and nothing is left of them, whoever
 // ends.
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <signal.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/xattr.h>
 
@@ -243,6 +245,19 @@ TEST(Holds, AreTakenAwayByTheJanitorAfterAKillOfTheSupervisor) {
   });
 }
 
+void end_everybody(const Scene& scene, pid_t pid) {
+  std::string journal;
+  for (const auto& entry : fs::directory_iterator(scene.registry())) {
+    if (entry.path().filename().string().starts_with("run-")) journal = entry.path().filename();
+  }
+  const pid_t janitor = process_with_argument(journal);
+  ASSERT_EQ(kill(pid, SIGSTOP), 0);  // so that it does not act on the janitor's end
+  end_by_force(janitor);
+  end_by_force(pid);
+  waitpid(pid, nullptr, 0);
+  usleep(300'000);
+}
+
 TEST(Holds, AreTakenAwayByTheNextCommandAfterAKillOfEverybody) {
   as_root_and_as_a_user([] {
     const Scene scene;
@@ -251,16 +266,7 @@ TEST(Holds, AreTakenAwayByTheNextCommandAfterAKillOfEverybody) {
     ASSERT_TRUE(eventually([&] { return scene.exists("started"); }));
     EXPECT_EQ(hold::clean(scene.registry()).size(), 2U) << "a run that goes on loses nothing";
     EXPECT_TRUE(scene.exists(".git"));
-    std::string journal;
-    for (const auto& entry : fs::directory_iterator(scene.registry())) {
-      if (entry.path().filename().string().starts_with("run-")) journal = entry.path().filename();
-    }
-    const pid_t janitor = process_with_argument(journal);
-    ASSERT_EQ(kill(pid, SIGSTOP), 0);  // so that it does not act on the janitor's end
-    end_by_force(janitor);
-    end_by_force(pid);
-    waitpid(pid, nullptr, 0);
-    usleep(300'000);
+    end_everybody(scene, pid);
     EXPECT_TRUE(scene.exists(".git")) << "the control: nobody was left to take it away";
     EXPECT_TRUE(hold::clean(scene.registry()).empty());
     EXPECT_EQ(scene.journals(), 0);
@@ -286,6 +292,59 @@ TEST(Holds, AreSharedByTwoRunsAndGoWithTheLast) {
     EXPECT_FALSE(scene.exists(".git"));
     EXPECT_EQ(scene.journals(), 0);
   });
+}
+
+TEST(Holds, AreLookedForAgainWhereTheirDirectoryWasAway) {
+  as_root_and_as_a_user([] {
+    const Scene scene;
+    const std::string before = scene.listing();
+    const pid_t pid = run_apart(scene, "touch /w/started; sleep 1000");
+    ASSERT_TRUE(eventually([&] { return scene.exists("started"); }));
+    end_everybody(scene, pid);
+    fs::rename(scene.project(), scene.project() + ".away");
+    EXPECT_TRUE(hold::clean(scene.registry()).empty());
+    EXPECT_EQ(scene.journals(), 1);
+    fs::rename(scene.project() + ".away", scene.project());
+    EXPECT_TRUE(hold::clean(scene.registry()).empty());
+    EXPECT_EQ(scene.journals(), 0);
+    fs::remove(scene.project() + "/started");
+    EXPECT_EQ(scene.listing(), before);
+  });
+}
+
+TEST(Holds, RefuseInTimeWhereSomebodyKeepsTheLockAndNobodyWhoOnlyReadsCan) {
+  as_root_and_as_a_user([] {
+    const Scene scene;
+    Heard heard;
+    EXPECT_TRUE(run_to_end(scene.plan("true"), options_for(scene, heard)).executed);
+    const std::string lock = scene.registry() + "/lock";
+    EXPECT_TRUE(geteuid() == 0 || open(lock.c_str(), O_RDONLY | O_CLOEXEC) == -1);
+    const int held = open(lock.c_str(), O_WRONLY | O_CLOEXEC);
+    ASSERT_EQ(flock(held, LOCK_EX), 0);
+    const auto outcome = run_to_end(scene.plan("echo ran"), options_for(scene, heard));
+    close(held);
+    ASSERT_TRUE(outcome.setup_error);
+    EXPECT_EQ(outcome.setup_error->code, EWOULDBLOCK);
+    EXPECT_FALSE(scene.exists(".git"));
+  });
+}
+
+TEST(Holds, MakeAnOwnersDirectoryWithTheOwnersRights) {
+  const Scene scene;
+  plan::Plan plan = scene.plan("echo ran");
+  for (plan::Step& one : plan.steps) {
+    auto* held = std::get_if<step::HoldPoint>(&one.act);
+    if (held == nullptr) continue;
+    held->directory = scene.project() + "/new";
+    held->create = {"new"};
+    held->create_owner_uid = 65'534;
+    held->create_owner_gid = 65'534;
+  }
+  Heard heard;
+  const auto outcome = run_to_end(plan, options_for(scene, heard));
+  ASSERT_TRUE(outcome.setup_error) << "root's project is not nobody's to make anything in";
+  EXPECT_EQ(outcome.setup_error->code, geteuid() == 0 ? EACCES : EPERM);
+  EXPECT_FALSE(scene.exists("new"));
 }
 
 TEST(Holds, NeedARegistryThatIsPrivate) {
