@@ -4,6 +4,8 @@
 
 #include <cerrno>
 
+#include "kernel/process.h"
+
 namespace cordon::enforce::hold {
 namespace {
 
