@@ -3,6 +3,7 @@
 
 include(launcher)
 include(janitor)
+include(egress)
 
 # cordon itself: one static program, because what every run pays for first is the dynamic linker. A sanitizer build links
 # as sanitizers want it.

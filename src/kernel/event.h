@@ -27,6 +27,12 @@ inline Sys<void> epoll_add(FdView epoll, FdView fd, std::uint32_t events, std::u
   event.data.u64 = tag;
   return done(::epoll_ctl(epoll.get(), EPOLL_CTL_ADD, fd.get(), &event), "epoll_ctl");
 }
+inline Sys<void> epoll_modify(FdView epoll, FdView fd, std::uint32_t events, std::uint64_t tag) {
+  epoll_event event{};
+  event.events = events;
+  event.data.u64 = tag;
+  return done(::epoll_ctl(epoll.get(), EPOLL_CTL_MOD, fd.get(), &event), "epoll_ctl");
+}
 inline Sys<void> epoll_remove(FdView epoll, FdView fd) {
   epoll_event unused{};
   return done(::epoll_ctl(epoll.get(), EPOLL_CTL_DEL, fd.get(), &unused), "epoll_ctl");

@@ -58,6 +58,7 @@ inline constexpr std::uint64_t kMountAttrNosymfollow = 0x200000;  // 5.14
 inline constexpr std::uint32_t kLandlockCreateRulesetVersion = 1U << 0;
 inline constexpr std::uint32_t kLandlockCreateRulesetErrata = 1U << 1;  // 6.15, and stable
 inline constexpr int kLandlockRulePathBeneath = 1;
+inline constexpr std::uint64_t kLandlockBindTcp = 1ULL << 0;  // ABI 4, 6.7; of handled_access_net
 inline constexpr std::uint64_t kLandlockExecute = 1ULL << 0;
 inline constexpr std::uint64_t kLandlockWriteFile = 1ULL << 1;
 inline constexpr std::uint64_t kLandlockReadFile = 1ULL << 2;

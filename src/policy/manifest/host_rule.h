@@ -1,9 +1,5 @@
-// host_rule: which spellings of a host a network rule may use. Exactly one spelling per meaning: what a resolver, a
-// browser or inet_aton would read as an address must be the canonical address, so that no rule says one thing to a
-// person and another to the machine.
-//
-// Accepted: a name (ASCII letters, digits, inner hyphens), ".name" and "*.name" for every host below it, "*", a
-// canonical IPv4 or IPv6 literal, a CIDR block of one. Pure text: nothing is resolved.
+// host_rule: the values of a network rule in a manifest. policy/network has the one parser of hosts and ports; this
+// turns its faults into those of a manifest's value. A manifest's ".name" does not cover the name itself.
 #pragma once
 
 #include <optional>

@@ -1,0 +1,283 @@
+// The broker's first half: from accept(2) to a connection that is dialled. Each function ends in the next one, in a
+// stage that waits, or in refuse().
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "egress/broker.h"
+#include "egress/destination.h"
+#include "policy/network/synthetic.h"
+
+namespace cordon::egress {
+namespace {
+
+using policy::network::Address;
+using policy::network::Family;
+using policy::network::Outcome;
+
+constexpr int kAcceptsPerTurn = 64;
+
+std::uint32_t lookup_detail(LookupStatus status) { return kLookupDetail + static_cast<std::uint32_t>(status); }
+
+/// The name server that resolv.conf names, over TCP: the redirect takes that connection too.
+bool is_own_dns(const kernel::Endpoint& wanted) {
+  const Address address = address_of(wanted);
+  return wanted.port == 53 && (address == policy::network::kOwnIpv4 || address == policy::network::kOwnIpv6);
+}
+
+std::string_view text_of(std::span<const std::byte> bytes) {
+  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
+
+HeadLimits limits_of(const Bounds& bounds) { return {bounds.head_bytes, bounds.head_line_bytes, bounds.head_fields}; }
+
+}  // namespace
+
+void Broker::on_listener(std::size_t index) {
+  if (config_.listeners[index].role == ListenerRole::kDnsUdp) return dns_.on_datagrams(sockets_.listeners[index]);
+  for (int i = 0; i < kAcceptsPerTurn && accept_one(index); ++i) {
+  }
+}
+
+/// False where nobody waits, or nobody can be let in now.
+bool Broker::accept_one(std::size_t index) {
+  const Listener& listener = config_.listeners[index];
+  auto accepted = kernel::accept(sockets_.listeners[index]);
+  if (!accepted) {
+    const int code = accepted.error().code;
+    if (code == EMFILE || code == ENFILE) refuse_for_want_of_descriptors(sockets_.listeners[index]);
+    return code == ECONNABORTED || code == EPROTO;
+  }
+  if (listener.role == ListenerRole::kDnsTcp) {
+    dns_.accept(std::move(accepted->socket), now_ns_);
+  } else if (open_ >= most_connections_) {
+    const Via via = listener.role == ListenerRole::kConnect ? Via::kProxy : Via::kTransparent;
+    tally_.count(
+        {.verdict = Verdict::kOverBound, .via = via, .detail = static_cast<std::uint32_t>(Bound::kConnections)});
+    static_cast<void>(kernel::reset_on_close(accepted->socket).has_value());
+  } else {
+    take_connection(std::move(*accepted), listener);
+  }
+  return true;
+}
+
+/// A connection that nobody accepts would hang: the spare descriptor lets it in for the moment of its reset.
+void Broker::refuse_for_want_of_descriptors(kernel::FdView listener) {
+  spare_.reset();
+  if (auto accepted = kernel::accept(listener)) {
+    tally_.count({.verdict = Verdict::kOverBound, .detail = static_cast<std::uint32_t>(Bound::kConnections)});
+    static_cast<void>(kernel::reset_on_close(accepted->socket).has_value());
+  }
+  if (auto spare = kernel::duplicate(sockets_.control, 0)) spare_ = std::move(*spare);
+}
+
+void Broker::take_connection(kernel::Accepted accepted, const Listener& listener) {
+  Connection& connection = open_slot();
+  connection.client = std::move(accepted.socket);
+  connection.peer = accepted.peer;
+  static_cast<void>(kernel::set_option(connection.client, IPPROTO_TCP, TCP_NODELAY, 1).has_value());
+  if (listener.role == ListenerRole::kConnect) {
+    connection.via = Via::kProxy;
+    stage(connection, Stage::kHead, config_.bounds.head_ms);
+    if (watch_client(connection, EPOLLIN)) on_head(connection);
+    return;
+  }
+  // Watched for nothing but its end until there is somebody to pass its bytes to.
+  if (watch_client(connection, 0)) find_destination(connection, listener);
+}
+
+void Broker::find_destination(Connection& connection, const Listener& listener) {
+  const auto local = kernel::local_endpoint(connection.client);
+  auto wanted = local;
+  if (listener.role == ListenerRole::kRedirect) {
+    wanted = kernel::original_destination(connection.client, listener.family == Family::kIpv4 ? AF_INET : AF_INET6);
+    // Not redirected: somebody aimed at the listener itself.
+    if (wanted && local && *wanted == *local) return refuse(connection, Verdict::kMalformed);
+  }
+  if (!wanted || wanted->family == AF_UNSPEC) return refuse(connection, Verdict::kMalformed);
+  if (is_own_dns(*wanted)) return pass_to_dns(connection);
+  const auto destination = read_destination(address_of(*wanted), wanted->port, names_);
+  if (!destination) return refuse(connection, Verdict::kMalformed);
+  connection.host = destination->host;
+  connection.port = destination->port;
+  decide(connection);
+}
+
+void Broker::pass_to_dns(Connection& connection) {
+  poller_.forget(connection.client, connection.client_watch);
+  dns_.accept(std::move(connection.client), now_ns_);
+  close(connection, End::kOrderly);
+}
+
+void Broker::on_head(Connection& connection) {
+  const auto got = kernel::receive(connection.client, shared_.buffer);
+  if (!got && got.error().code == EAGAIN) return;
+  if (!got || *got == 0) return abandon(connection);
+  connection.pending += text_of(std::span(shared_.buffer).first(*got));
+  ParsedRequest parsed = parse_request(connection.pending, limits_of(config_.bounds));
+  if (std::holds_alternative<Incomplete>(parsed)) return;
+  if (const auto* wrong = std::get_if<Malformed>(&parsed))
+    return refuse(connection, Verdict::kMalformed, static_cast<std::uint32_t>(wrong->status), wrong->status);
+  take_request(connection, std::move(std::get<Request>(parsed)));
+}
+
+void Broker::take_request(Connection& connection, Request request) {
+  const auto destination = read_destination(request.host, request.port, names_);
+  if (!destination) return refuse(connection, Verdict::kMalformed, 400, 400);
+  connection.host = destination->host;
+  connection.port = destination->port;
+  connection.pending.erase(0, request.head_bytes);
+  if (request.kind == RequestKind::kForward) {
+    // A second request behind the first would go to the first one's host.
+    if (connection.pending.size() > request.content_length) return refuse(connection, Verdict::kMalformed, 400, 400);
+    connection.is_forward = true;
+    connection.forward_body = request.content_length - connection.pending.size();
+    connection.pending.insert(0, request.forwarded);
+  }
+  if (watch_client(connection, 0)) decide(connection);
+}
+
+void Broker::decide(Connection& connection) {
+  const auto decision = config_.rules.decide(connection.host, connection.port);
+  connection.rule = decision.rule;
+  connection.admission = decision.admission;
+  if (decision.outcome == Outcome::kDenied) {
+    connection.decided_by = DecidedBy::kDenyRule;
+    return refuse(connection, Verdict::kDenied, 0, 403);
+  }
+  if (decision.outcome == Outcome::kNoRule) return ask_gate(connection);
+  connection.decided_by = DecidedBy::kAllowRule;
+  resolve(connection);
+}
+
+void Broker::ask_gate(Connection& connection) {
+  if (config_.gate == Gate::kAbsent) return refuse(connection, Verdict::kDenied, 0, 403);
+  connection.decided_by = DecidedBy::kGate;
+  switch (gatekeeper_.ask(connection.host, connection.port, connection.peer, connection.self, now_ns_)) {
+    case GateState::kAdmitted:
+      return resolve(connection);
+    case GateState::kRefused:
+      return refuse(connection, Verdict::kGateDenied, 0, 403);
+    case GateState::kFull:
+      return refuse(connection, Verdict::kOverBound, static_cast<std::uint32_t>(Bound::kGateQuestions), 503);
+    case GateState::kWaits:
+      return stage(connection, Stage::kAsking, config_.bounds.gate_ms);
+  }
+}
+
+void Broker::on_gate(const Answer& answer) {
+  const GateOutcome outcome = gatekeeper_.answer(answer);
+  for (const Handle handle : outcome.waiting) {
+    Connection* connection = find(handle);
+    if (connection == nullptr) continue;
+    if (outcome.admitted) resolve(*connection);
+    if (!outcome.admitted) refuse(*connection, Verdict::kGateDenied, 0, 403);
+  }
+}
+
+/// The addresses of the destination, or of the upstream proxy, which resolves names itself.
+void Broker::resolve(Connection& connection) {
+  stage(connection, Stage::kResolving, config_.bounds.lookup_ms + config_.bounds.nat64_ms);
+  const policy::network::HostName* name = connection.host.name();
+  // What a resolver says of localhost does not matter: it is the machine that dials.
+  if (name != nullptr && name->is_local())
+    return refuse(connection, Verdict::kGuardBlocked,
+                  static_cast<std::uint32_t>(policy::network::AddressClass::kLoopback));
+  connection.by_upstream =
+      config_.upstream && std::ranges::none_of(config_.upstream->direct, [&](const policy::network::Rule& rule) {
+        return rule.ports.contains(connection.port) && matches(rule.host, connection.host);
+      });
+  if (connection.by_upstream && name == nullptr) {  // a name is the upstream's to resolve, and to judge
+    const auto verdict = guard_.check(*connection.host.address(), connection.admission);
+    if (!verdict.dial)
+      return refuse(connection, Verdict::kGuardBlocked, static_cast<std::uint32_t>(verdict.address_class));
+  }
+  const policy::network::Host& asked = connection.by_upstream ? config_.upstream->host : connection.host;
+  if (asked.name() == nullptr) return dial(connection, {*asked.address()});
+  if (const Resolved* known = lookups_.find(*asked.name(), connection.self, now_ns_)) take_result(connection, *known);
+}
+
+void Broker::wake(const std::vector<Handle>& handles) {
+  for (const Handle handle : handles) {
+    Connection* connection = find(handle);
+    if (connection == nullptr || connection->stage != Stage::kResolving) continue;
+    const policy::network::Host& asked = connection->by_upstream ? config_.upstream->host : connection->host;
+    if (asked.name() == nullptr) {
+      dial(*connection, {*asked.address()});
+    } else if (const Resolved* result = lookups_.result(*asked.name())) {
+      take_result(*connection, *result);
+    } else {  // it waited for NAT64, and its name is being asked for anew meanwhile
+      static_cast<void>(lookups_.find(*asked.name(), handle, now_ns_));
+    }
+  }
+}
+
+void Broker::take_result(Connection& connection, const Resolved& resolved) {
+  if (resolved.status == LookupStatus::kOk) return dial(connection, resolved.addresses);
+  refuse(connection, Verdict::kUnreachable, lookup_detail(resolved.status));
+}
+
+/// Only what the guard lets through is dialled. The upstream proxy is the operator's word, and stands where it stands.
+void Broker::dial(Connection& connection, const std::vector<Address>& addresses) {
+  std::vector<kernel::Endpoint> endpoints;
+  if (connection.by_upstream) {
+    for (const Address& one : addresses) endpoints.push_back(endpoint_of(one, config_.upstream->port));
+    return dial_endpoints(connection, std::move(endpoints));
+  }
+  const bool has_ipv6 = std::ranges::any_of(addresses, [](const Address& one) { return one.family == Family::kIpv6; });
+  if (has_ipv6 && !lookups_.knows_nat64(connection.self, now_ns_)) return;
+  guard_.nat64 = lookups_.nat64();
+  guard_.prefixes = lookups_.prefixes();
+  auto strictest = policy::network::AddressClass::kPublic;
+  for (const Address& one : addresses) {
+    const auto verdict = guard_.check(one, connection.admission);
+    if (verdict.dial) endpoints.push_back(endpoint_of(one, connection.port));
+    if (!verdict.dial) strictest = std::max(strictest, verdict.address_class);
+  }
+  if (endpoints.empty()) return refuse(connection, Verdict::kGuardBlocked, static_cast<std::uint32_t>(strictest));
+  dial_endpoints(connection, std::move(endpoints));
+}
+
+void Broker::dial_endpoints(Connection& connection, std::vector<kernel::Endpoint> endpoints) {
+  stage(connection, Stage::kDialing, config_.bounds.dial_ms);
+  connection.dialer = std::make_unique<Dialer>(std::move(endpoints), connection.self,
+                                               config_.bounds.stagger_ms * 1'000'000, poller_, attempts_);
+  on_dialer(connection, connection.dialer->start(now_ns_));
+}
+
+void Broker::on_dialer(Connection& connection, Dialer::State state) {
+  if (state == Dialer::State::kUnderWay) return;
+  if (state == Dialer::State::kFailed)
+    return refuse(connection, Verdict::kUnreachable, static_cast<std::uint32_t>(connection.dialer->code()));
+  connection.server = connection.dialer->take();
+  connection.dialer.reset();
+  static_cast<void>(kernel::set_option(connection.server, IPPROTO_TCP, TCP_NODELAY, 1).has_value());
+  static_cast<void>(kernel::set_option(connection.server, SOL_SOCKET, SO_KEEPALIVE, 1).has_value());
+  if (connection.by_upstream) return ask_upstream(connection);
+  establish(connection);
+}
+
+void Broker::ask_upstream(Connection& connection) {
+  stage(connection, Stage::kUpstream, config_.bounds.upstream_ms);
+  const std::string head = connect_request(connection.host, connection.port, config_.upstream->authorization);
+  const auto sent = kernel::send(connection.server, std::as_bytes(std::span(head)));
+  if (!sent || *sent != head.size()) return refuse(connection, Verdict::kUnreachable, EPIPE);
+  watch_server(connection, EPOLLIN);
+}
+
+void Broker::on_upstream(Connection& connection) {
+  const auto got = kernel::receive(connection.server, shared_.buffer);
+  if (!got && got.error().code == EAGAIN) return;
+  if (!got || *got == 0) return refuse(connection, Verdict::kUnreachable, ECONNRESET);
+  connection.answer += text_of(std::span(shared_.buffer).first(*got));
+  const ParsedAnswer parsed = parse_upstream_answer(connection.answer, limits_of(config_.bounds));
+  if (std::holds_alternative<Incomplete>(parsed)) return;
+  const auto* answer = std::get_if<UpstreamAnswer>(&parsed);
+  const int status = answer != nullptr ? answer->status : 0;
+  if (status < 200 || status > 299)
+    return refuse(connection, Verdict::kUnreachable, kUpstreamDetail + static_cast<std::uint32_t>(status));
+  connection.answer.erase(0, answer->head_bytes);
+  establish(connection);
+}
+
+}  // namespace cordon::egress

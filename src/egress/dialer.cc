@@ -1,0 +1,93 @@
+#include "egress/dialer.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace cordon::egress {
+
+std::vector<kernel::Endpoint> interleaved(const std::vector<kernel::Endpoint>& endpoints) {
+  std::vector<kernel::Endpoint> first, second, out;
+  for (const kernel::Endpoint& one : endpoints)
+    (one.family == endpoints.front().family ? first : second).push_back(one);
+  for (std::size_t i = 0; i < std::max(first.size(), second.size()); ++i) {
+    if (i < first.size()) out.push_back(first[i]);
+    if (i < second.size()) out.push_back(second[i]);
+  }
+  return out;
+}
+
+Dialer::Dialer(std::vector<kernel::Endpoint> endpoints, Handle owner, std::uint64_t stagger_ns, Poller& poller,
+               AttemptBudget& budget)
+    : endpoints_(interleaved(endpoints)), owner_(owner), stagger_ns_(stagger_ns), poller_(poller), budget_(budget) {}
+
+Dialer::~Dialer() {
+  for (Attempt& attempt : attempts_) end(attempt);
+}
+
+Dialer::State Dialer::start(std::uint64_t now_ns) { return try_next(now_ns); }
+
+bool Dialer::any_under_way() const {
+  return std::ranges::any_of(attempts_, [](const Attempt& one) { return one.socket.valid(); });
+}
+
+void Dialer::end(Attempt& attempt) {
+  if (attempt.extra) ++budget_.extra;
+  attempt.extra = false;
+  if (attempt.socket.valid()) poller_.forget(attempt.socket, attempt.watch);
+  attempt.socket.reset();
+}
+
+/// Tries addresses until one is under way or connected, or none is left.
+Dialer::State Dialer::try_next(std::uint64_t now_ns) {
+  while (next_ < endpoints_.size()) {
+    const auto free = std::ranges::find_if(attempts_, [](const Attempt& one) { return !one.socket.valid(); });
+    const bool extra = any_under_way();
+    if (free == attempts_.end() || (extra && budget_.extra == 0)) return State::kUnderWay;
+    free->extra = extra;
+    if (extra) --budget_.extra;
+    const auto part = static_cast<std::uint8_t>(free - attempts_.begin());
+    next_at_ns_ = now_ns + stagger_ns_;
+    const State state = begin(*free, part, endpoints_[next_++]);
+    if (state != State::kFailed) return state;
+    end(*free);
+  }
+  return any_under_way() ? State::kUnderWay : State::kFailed;
+}
+
+Dialer::State Dialer::begin(Attempt& attempt, std::uint8_t part, const kernel::Endpoint& to) {
+  auto socket = kernel::stream_socket(to.family);
+  if (!socket) {
+    code_ = socket.error().code;
+    return State::kFailed;
+  }
+  attempt.socket = std::move(*socket);
+  const auto done = kernel::connect(attempt.socket, to);
+  if (done) {
+    connected_ = std::move(attempt.socket);
+    return State::kConnected;
+  }
+  code_ = done.error().code;
+  if (code_ != EINPROGRESS) return State::kFailed;
+  const bool watched = poller_.watch(attempt.socket, {Owner::kAttempt, part, owner_}, EPOLLOUT, attempt.watch);
+  return watched ? State::kUnderWay : State::kFailed;
+}
+
+Dialer::State Dialer::on_event(std::uint8_t part, std::uint64_t now_ns) {
+  if (part >= attempts_.size() || !attempts_[part].socket.valid()) return State::kUnderWay;
+  Attempt& attempt = attempts_[part];
+  const auto error = kernel::pending_error(attempt.socket);
+  code_ = error ? *error : error.error().code;
+  if (code_ != 0) {
+    end(attempt);
+    return try_next(now_ns);
+  }
+  poller_.forget(attempt.socket, attempt.watch);
+  connected_ = std::move(attempt.socket);
+  return State::kConnected;
+}
+
+Dialer::State Dialer::on_time(std::uint64_t now_ns) {
+  return now_ns >= next_at_ns_ && next_ < endpoints_.size() ? try_next(now_ns) : State::kUnderWay;
+}
+
+}  // namespace cordon::egress
