@@ -18,6 +18,12 @@ std::span<const std::byte> bytes_of(std::string_view text) {
 /// `own` is the direction that the side with these events is the source of.
 Relay::Turn turn_of(std::uint32_t events, Relay::Turn own) { return events == EPOLLIN ? own : Relay::Turn::kBoth; }
 
+/// A side that has hung up is told of without end: it is forgotten once nothing more is to be taken from it. Not
+/// before: its last bytes and its end may still be unread, and no other event would come for them.
+bool is_spent(const Connection& connection, Relay::Side side, std::uint32_t events) {
+  return (events & EPOLLHUP) != 0 && connection.relay->wanted(side) == 0;
+}
+
 bool hurries(Stage stage) { return stage != Stage::kRelaying; }
 
 }  // namespace
@@ -99,8 +105,8 @@ void Broker::on_client(Connection& connection, std::uint32_t events) {
   }
   const Handle self = connection.self;
   pump(connection, turn_of(events, Relay::Turn::kOut));
-  // Both of its directions are over and yet something is left to pass on: it would be told without end.
-  if ((events & EPOLLHUP) != 0 && find(self) != nullptr) poller_.forget(connection.client, connection.client_watch);
+  if (find(self) == nullptr || !is_spent(connection, Relay::Side::kClient, events)) return;
+  poller_.forget(connection.client, connection.client_watch);
 }
 
 void Broker::on_server(Connection& connection, std::uint32_t events) {
@@ -112,7 +118,8 @@ void Broker::on_server(Connection& connection, std::uint32_t events) {
   if (connection.stage != Stage::kRelaying) return;
   const Handle self = connection.self;
   pump(connection, turn_of(events, Relay::Turn::kIn));
-  if ((events & EPOLLHUP) != 0 && find(self) != nullptr) poller_.forget(connection.server, connection.server_watch);
+  if (find(self) == nullptr || !is_spent(connection, Relay::Side::kServer, events)) return;
+  poller_.forget(connection.server, connection.server_watch);
 }
 
 /// Counts, and ends by a reset; a proxy's client is told first.

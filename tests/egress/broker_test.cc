@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <csignal>
 #include <fstream>
 
 #include "egress/sandbox.h"
@@ -31,6 +32,11 @@ void echo(const Fd& client) {
 }
 
 void greet(const Fd& client) { write_all(client, "hello"); }
+
+bool eventually(const std::atomic<bool>& condition) {
+  for (int i = 0; i < 1'000 && !condition; ++i) ::usleep(10'000);
+  return condition;
+}
 
 class Broker : public testing::Test {
  protected:
@@ -187,6 +193,29 @@ TEST_F(Broker, EachDirectionEndsOnItsOwn) {
   ASSERT_EQ(rows.size(), 1U);
   EXPECT_EQ(rows.begin()->second.bytes_out, 300'000U);
   EXPECT_EQ(rows.begin()->second.bytes_in, 10U);
+}
+
+TEST_F(Broker, PassesOnWhatCameTogetherWithItsEnd) {
+  std::atomic<bool> asked = false, may_answer = false, answered = false;
+  const Server server(kPublic4, 8443, [&](const Fd& client) {
+    read_all(client);
+    asked = true;
+    eventually(may_answer);
+    write_all(client, "answer");
+    ::shutdown(client.get(), SHUT_RDWR);
+    answered = true;
+  });
+  box_.allow("a.example", "8443");
+  box_.hosts["a.example"] = {kPublic4};
+  box_.start();
+  const Fd client = box_.reach("a.example", 8443);
+  ::shutdown(client.get(), SHUT_WR);
+  ASSERT_TRUE(eventually(asked));
+  ::kill(box_.pid(), SIGSTOP);  // its next look at the server finds the bytes, their end and the hang-up at once
+  may_answer = true;
+  ASSERT_TRUE(eventually(answered));
+  ::kill(box_.pid(), SIGCONT);
+  EXPECT_EQ(read_all(client), "answer");
 }
 
 TEST_F(Broker, BulkArrivesWholeByPipesToo) {
