@@ -1,8 +1,11 @@
-# The build id that cordon and its launcher must share: a digest of every source that shapes the plan's wire format and
-# the launcher. Made at build time, so that a changed line is a changed id.
+# The build id that cordon, its launcher and its broker must share: a digest of every source that shapes the plan's wire
+# format, the launcher, the broker and what the broker is told. Made at build time, so that a changed line is a changed id.
 file(GLOB CORDON_ID_INPUTS CONFIGURE_DEPENDS
   "${CMAKE_SOURCE_DIR}/src/plan/*.h" "${CMAKE_SOURCE_DIR}/src/plan/*.cc" "${CMAKE_SOURCE_DIR}/src/kernel/*.h"
   "${CMAKE_SOURCE_DIR}/src/enforce/launch/*.h" "${CMAKE_SOURCE_DIR}/src/enforce/launch/*.cc"
+  "${CMAKE_SOURCE_DIR}/src/egress/*.h" "${CMAKE_SOURCE_DIR}/src/egress/*.cc" "${CMAKE_SOURCE_DIR}/src/egress/program/*.cc"
+  "${CMAKE_SOURCE_DIR}/src/egress/program/*.h" "${CMAKE_SOURCE_DIR}/src/egress/resolve/*.cc"
+  "${CMAKE_SOURCE_DIR}/src/policy/network/*.h" "${CMAKE_SOURCE_DIR}/src/policy/network/*.cc"
   "${CMAKE_SOURCE_DIR}/src/enforce/launch/program/*.h" "${CMAKE_SOURCE_DIR}/src/enforce/launch/program/*.cc")
 list(FILTER CORDON_ID_INPUTS EXCLUDE REGEX "_test\\.(cc|h)$")
 set(CORDON_GENERATED "${CMAKE_BINARY_DIR}/generated")

@@ -13,11 +13,20 @@ constexpr OptionRow kAcceptAlias{"--accept-alias", "TREE",
                                  "let the target have other names of hidden credentials that stand in TREE",
                                  Times::kMany, Complete::kFile};
 
+constexpr OptionRow kAllowAddress{"--allow-address", "BLOCK",
+                                  "let granted names lead to these addresses of an inner network", Times::kMany};
+constexpr OptionRow kUpstreamProxy{"--upstream-proxy", "URL",
+                                   "reach granted names through this proxy (none: not even the environment's)"};
+constexpr OptionRow kProxyEnv{"--proxy-env", "", "tell the target of a proxy: HTTP_PROXY and its kind"};
+
 constexpr std::array kRunFlags = {
     OptionRow{"--strict", "", "every layer of the sandbox, or nothing is run"},
     OptionRow{"--allow-degraded", "", "run with what this host can hold, naming what it cannot"},
     OptionRow{"--allow-unapproved", "", "run although nobody approved the manifest as it is now"},
     OptionRow{"--env", "NAME=VALUE", "the value of a name that the manifest lists", Times::kMany},
+    kAllowAddress,
+    kUpstreamProxy,
+    kProxyEnv,
     kAcceptAlias,
     OptionRow{"--dry-run", "", "show the plan and run nothing"},
     OptionRow{"--report", "FILE", "write what became of the run to FILE, as JSON", Times::kOnce, Complete::kFile},
@@ -40,6 +49,9 @@ constexpr std::array kInspectFlags = {
     OptionRow{"--strict", "", "plan as run --strict would"},
     OptionRow{"--allow-degraded", "", "plan as run --allow-degraded would"},
     OptionRow{"--env", "NAME=VALUE", "the value of a name that the manifest lists", Times::kMany},
+    kAllowAddress,
+    kUpstreamProxy,
+    kProxyEnv,
     kAcceptAlias,
     OptionRow{"--as-root", "", "plan as run --as-root would"},
     kJson,

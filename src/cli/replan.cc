@@ -28,6 +28,9 @@ struct Behind {
   std::vector<Feature> operator()(const step::HoldPoint&) const { return {Feature::kMountApi}; }
   std::vector<Feature> operator()(const step::EnterRoot&) const { return {Feature::kMountApi}; }
   std::vector<Feature> operator()(const step::Loopback&) const { return {Feature::kNetNamespace, Feature::kIpv6}; }
+  std::vector<Feature> operator()(const step::LocalNetwork&) const { return {Feature::kNetNamespace, Feature::kIpv6}; }
+  std::vector<Feature> operator()(const step::Redirect&) const { return {Feature::kNatRedirect}; }
+  std::vector<Feature> operator()(const step::Listen&) const { return {Feature::kNatRedirect, Feature::kIpv6}; }
   std::vector<Feature> operator()(const step::DropPrivileges&) const { return {Feature::kCloseRange}; }
   std::vector<Feature> operator()(const step::Landlock&) const { return {Feature::kLandlock}; }
   std::vector<Feature> operator()(const step::Filter& filter) const {
@@ -41,6 +44,10 @@ struct Behind {
   }
 };
 
+bool is_of_the_network(const plan::Step& planned) {
+  return std::holds_alternative<step::Redirect>(planned.act) || std::holds_alternative<step::Listen>(planned.act);
+}
+
 /// What a kernel or a host's configuration answers, as against what a missing or swapped object answers.
 bool is_of_the_host(int code) {
   return code == EPERM || code == ENOSYS || code == EINVAL || code == EACCES || code == ENOSPC || code == EOPNOTSUPP ||
@@ -50,7 +57,9 @@ bool is_of_the_host(int code) {
 }  // namespace
 
 std::vector<Feature> features_behind(const plan::Plan& plan, const base::Error& error) {
-  if (error.step.value == 0 || error.step.value > plan.steps.size() || !is_of_the_host(error.code)) return {};
+  if (error.step.value == 0 || error.step.value > plan.steps.size()) return {};
+  // Netfilter without a part of it says ENOENT, and without all of it EPROTONOSUPPORT.
+  if (!is_of_the_host(error.code) && !is_of_the_network(plan.at(error.step))) return {};
   return std::visit(Behind{}, plan.at(error.step).act);
 }
 

@@ -7,6 +7,7 @@
 #include "base/abs_path.h"
 #include "base/text.h"
 #include "cli/leavings.h"
+#include "cli/network_flags.h"
 #include "cli/own_places.h"
 #include "cordon_build_id.h"
 
@@ -95,6 +96,7 @@ base::Result<policy::Posture, Stop> posture_of(const Invocation& invocation, con
   if (posture.strict && posture.allow_degraded)
     return base::fail(stop(report::refused_usage("flags-contradict", "--strict and --allow-degraded exclude each other",
                                                  "leave one of them out", usage_line(*arguments.command, 78))));
+  CORDON_OK(network_posture(invocation, arguments, posture));
   return posture;
 }
 

@@ -65,7 +65,7 @@ bool Broker::accept_one(std::size_t index) {
 void Broker::refuse_for_want_of_descriptors(kernel::FdView listener) {
   spare_.reset();
   if (auto accepted = kernel::accept(listener)) {
-    tally_.count({.verdict = Verdict::kOverBound, .detail = static_cast<std::uint32_t>(Bound::kConnections)});
+    tally_.count({.verdict = Verdict::kOverBound, .detail = static_cast<std::uint32_t>(Bound::kDescriptors)});
     static_cast<void>(kernel::reset_on_close(accepted->socket).has_value());
   }
   if (auto spare = kernel::duplicate(sockets_.control, 0)) spare_ = std::move(*spare);

@@ -11,13 +11,15 @@ namespace {
 using policy::network::Address;
 using policy::network::Family;
 
-constexpr std::uint32_t kMagic = 0x31524243;  // "CBR1": the version is in it
+constexpr std::uint32_t kMagic = 0x32524243;  // "CBR2": the version is in it
+constexpr std::size_t kLongestBuildId = 64;
 constexpr std::size_t kLongestHost = policy::network::kLongestName;
 
 void put(Writer& out, const Ready& one) {
   out.number(one.checks);
   out.number(one.landlock_abi);
   out.number(one.connections);
+  out.text(std::string_view(one.build_id).substr(0, kLongestBuildId));
 }
 void put(Writer& out, const Heartbeat& one) {
   out.number(one.sequence);
@@ -60,6 +62,7 @@ void get(Reader& in, Ready& one) {
   one.checks = in.number_up_to<std::uint32_t>(kAllChecks);
   one.landlock_abi = in.number<std::uint32_t>();
   one.connections = in.number<std::uint32_t>();
+  one.build_id = in.text(kLongestBuildId);
 }
 void get(Reader& in, Heartbeat& one) {
   one.sequence = in.number<std::uint64_t>();

@@ -39,7 +39,15 @@ inline constexpr std::uint32_t kLookupDetail = 10'000;
 inline constexpr std::uint32_t kUpstreamDetail = 20'000;
 
 /// Which bound (bounds.h) refused: Row::detail of kOverBound.
-enum class Bound : std::uint32_t { kConnections = 1, kNames, kHeadTime, kGateQuestions, kDnsConnections, kIdle };
+enum class Bound : std::uint32_t {
+  kConnections = 1,
+  kNames,
+  kHeadTime,
+  kGateQuestions,
+  kDnsConnections,
+  kIdle,
+  kDescriptors
+};
 
 enum class Via : std::uint8_t { kTransparent = 1, kProxy, kDns };
 inline constexpr std::uint8_t kLastVia = 3;
@@ -79,6 +87,7 @@ struct Ready {
   std::uint32_t checks = 0;
   std::uint32_t landlock_abi = 0;  ///< 0: this kernel has none; then kLandlock is not among the checks
   std::uint32_t connections = 0;   ///< the bound that holds, with the descriptors there are
+  std::string build_id;            ///< of the program: one of another build is not taken
   friend bool operator==(const Ready&, const Ready&) = default;
 };
 struct Heartbeat {

@@ -40,7 +40,7 @@ struct Origin {
   std::string_view limit;
   std::string HostClues::* limit_value;
 };
-constexpr std::array<Origin, 22> kOrigins = {{
+constexpr std::array<Origin, 23> kOrigins = {{
     {Feature::kUserNamespace, {5, 3}, "CONFIG_USER_NS", "user.max_user_namespaces", &HostClues::max_user},
     {Feature::kMountNamespace, {5, 12}, "CONFIG_NAMESPACES", "user.max_mnt_namespaces", &HostClues::max_mount},
     {Feature::kPidNamespace, {5, 3}, "CONFIG_PID_NS", "user.max_pid_namespaces", &HostClues::max_pid},
@@ -63,6 +63,7 @@ constexpr std::array<Origin, 22> kOrigins = {{
     {Feature::kNotificationSyncWakeup, {6, 6}, "CONFIG_SECCOMP_FILTER", "", nullptr},
     {Feature::kMemfdExec, {3, 19}, "CONFIG_MEMFD_CREATE", "", nullptr},
     {Feature::kIpv6, {3, 0}, "CONFIG_IPV6", "", nullptr},
+    {Feature::kNatRedirect, {3, 18}, "CONFIG_NFT_REDIR", "", nullptr},
 }};
 static_assert(kOrigins.size() == static_cast<std::size_t>(Feature::kCount));
 

@@ -12,6 +12,7 @@
 #include "host/in_child.h"
 #include "kernel/file.h"
 #include "kernel/mount.h"
+#include "kernel/netlink.h"
 #include "kernel/process.h"
 #include "kernel/socket.h"
 #include "kernel/system.h"
@@ -189,7 +190,9 @@ int inside(std::uint64_t flags, const Filtered& out) {
     const auto socket = kernel::datagram_socket(AF_INET);
     const auto up = socket ? kernel::bring_up(*socket, "lo") : base::fail(socket.error());
     out.tell(Feature::kNetNamespace, up);
-    out.tell(Feature::kIpv6, up ? try_ipv6() : up);
+    const auto ipv6 = up ? try_ipv6() : up;
+    out.tell(Feature::kIpv6, ipv6);
+    out.tell(Feature::kNatRedirect, up ? kernel::redirect_tcp(1, ipv6.has_value()) : up);
   }
   if ((flags & kernel::kCloneNewns) != 0) try_mounts(out);
   return 0;
@@ -237,6 +240,7 @@ void try_one_by_one(const Filtered& out) {
     out.tell(Feature::kUserNamespace, base::fail(error));
     for (const Namespace& one : kNamespaces) out.tell(one.feature, base::fail(error));
     for (const Feature feature : kMounts) out.tell(feature, base::fail(error));
+    out.tell(Feature::kNatRedirect, base::fail(error));
     out.tell(Feature::kIpv6, try_ipv6());
     return;
   }
@@ -251,7 +255,10 @@ void try_one_by_one(const Filtered& out) {
     }
     const Errno error{alone.error().code, one.operation};
     out.tell(one.feature, base::fail(error));
-    if (one.flag == kernel::kCloneNewnet) out.tell(Feature::kIpv6, try_ipv6());
+    if (one.flag == kernel::kCloneNewnet) {
+      out.tell(Feature::kNatRedirect, base::fail(error));
+      out.tell(Feature::kIpv6, try_ipv6());
+    }
     if (one.flag != kernel::kCloneNewns) continue;
     for (const Feature feature : kMounts) out.tell(feature, base::fail(error));
   }
@@ -260,6 +267,7 @@ void try_one_by_one(const Filtered& out) {
   out.tell(Feature::kUserNamespace, base::fail(entered.error()));
   if ((possible & kernel::kCloneNewnet) != 0) {
     out.tell(Feature::kNetNamespace, base::fail(entered.error()));
+    out.tell(Feature::kNatRedirect, base::fail(entered.error()));
     out.tell(Feature::kIpv6, try_ipv6());
   }
   if ((possible & kernel::kCloneNewns) == 0) return;
@@ -270,7 +278,7 @@ void try_one_by_one(const Filtered& out) {
 }  // namespace
 
 void try_namespaces(FeatureSet wanted, const Reporter& reporter) {
-  bool any = wanted.has(Feature::kUserNamespace) || wanted.has(Feature::kIpv6);
+  bool any = wanted.has(Feature::kUserNamespace) || wanted.has(Feature::kIpv6) || wanted.has(Feature::kNatRedirect);
   std::uint64_t all = 0;
   for (const Namespace& one : kNamespaces) {
     any = any || wanted.has(one.feature);

@@ -60,6 +60,7 @@ enum class Feature : std::uint8_t {
   kNotificationSyncWakeup,
   kMemfdExec,
   kIpv6,
+  kNatRedirect,
   kCount
 };
 std::string_view feature_name(Feature feature);

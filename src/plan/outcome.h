@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/error.h"
@@ -26,6 +27,34 @@ struct ExecAttempt {
   std::uint32_t pid = 0;
   std::uint32_t count = 1;
   friend bool operator==(const ExecAttempt&, const ExecAttempt&) = default;
+};
+
+/// What became of the connections to one destination, or of the questions for one name.
+enum class Reach : std::uint8_t {
+  kAdmitted,      ///< by a rule
+  kGateAdmitted,  ///< by whoever was asked
+  kDenied,        ///< by no rule
+  kGateDenied,
+  kGuardBlocked,  ///< its addresses are of a kind that is not dialled
+  kUnreachable,
+  kMalformed,  ///< no destination at all
+  kOverBound,
+};
+std::string_view reach_name(Reach reach);  ///< "guard-blocked"
+
+enum class Way : std::uint8_t { kDirect, kProxy, kDns };
+
+struct Destination {
+  Reach reach = Reach::kDenied;
+  Way way = Way::kDirect;
+  std::string
+      host;  ///< as the target asked for it, normalised; "" where there was none, or where it is one of too many
+  std::uint16_t port = 0;  ///< 0 of a question for a name
+  std::uint64_t count = 0;
+  std::uint64_t bytes_out = 0, bytes_in = 0;  ///< from the target, to it
+  std::string why;                            ///< "private", "ECONNREFUSED"; "" where there is nothing to say
+  bool can_be_opened = false;                 ///< kGuardBlocked: --allow-address may open such an address
+  friend bool operator==(const Destination&, const Destination&) = default;
 };
 
 enum class EndedBy : std::uint8_t {
@@ -56,6 +85,7 @@ struct Outcome {
   int asked_to_end = 0;                    ///< the first signal by which somebody asked Cordon to end the run, or 0
   std::vector<ExecAttempt> exec_attempts;  ///< refused ones, deduplicated, bounded
   std::uint64_t exec_attempts_total = 0;
+  std::vector<Destination> destinations;  ///< of a run with a way out, each once, bounded
   std::vector<Lapse> lapses;
   std::uint64_t wall_ms = 0;
   friend bool operator==(const Outcome&, const Outcome&) = default;

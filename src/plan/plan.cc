@@ -3,6 +3,7 @@
 #include <array>
 
 #include "base/check.h"
+#include "plan/outcome.h"
 
 namespace cordon::plan {
 
@@ -29,7 +30,8 @@ std::string_view feature_name(Feature feature) {
       "notification-killable",
       "notification-sync-wakeup",
       "memfd-exec",
-      "ipv6"};
+      "ipv6",
+      "nat-redirect"};
   CORDON_CHECK(feature < Feature::kCount);
   return kNames[static_cast<std::size_t>(feature)];
 }
@@ -88,11 +90,22 @@ Tier tier_of(Layer layer) {
 
 std::string_view step_name(const step::Any& act) {
   constexpr std::array<std::string_view, std::variant_size_v<step::Any>> kNames = {
-      "enter-namespaces", "build-root", "make-directory", "make-symlink",   "make-file", "bind",
-      "mount-proc",       "mount-dev",  "mount-tmpfs",    "mask",           "pin",       "stub-overlay",
-      "hold-point",       "enter-root", "loopback",       "resource-limit", "run-as",    "drop-privileges",
-      "landlock",         "filter",     "execute"};
+      "enter-namespaces", "build-root", "make-directory",  "make-symlink",  "make-file", "bind",
+      "mount-proc",       "mount-dev",  "mount-tmpfs",     "mask",          "pin",       "stub-overlay",
+      "hold-point",       "enter-root", "loopback",        "local-network", "redirect",  "listen",
+      "resource-limit",   "run-as",     "drop-privileges", "landlock",      "filter",    "execute"};
   return kNames[act.index()];
+}
+
+std::string_view listen_name(step::ListenFor what) {
+  constexpr std::array<std::string_view, 5> kNames = {"redirected", "port", "proxy", "dns-udp", "dns-tcp"};
+  return kNames[static_cast<std::size_t>(what)];
+}
+
+std::string_view reach_name(Reach reach) {
+  constexpr std::array<std::string_view, 8> kNames = {"admitted",      "gate-admitted", "denied",    "gate-denied",
+                                                      "guard-blocked", "unreachable",   "malformed", "over-bound"};
+  return kNames[static_cast<std::size_t>(reach)];
 }
 
 std::string_view shield_name(step::Shield shield) { return shield == step::Shield::kHidden ? "hidden" : "read-only"; }

@@ -213,6 +213,38 @@ struct Loopback {
   friend bool operator==(const Loopback&, const Loopback&) = default;
 };
 
+/// lo up, with an address of its own, and every other address of its family local: whatever the target aims at stays
+/// inside, and what comes of it has this source. Instead of Loopback, once for each family, before the mounts: the
+/// broker starts meanwhile.
+struct LocalNetwork {
+  std::string address;
+  friend bool operator==(const LocalNetwork&, const LocalNetwork&) = default;
+};
+
+/// Every TCP connection but to 127.0.0.0/8 and ::1 is led to this port of 127.0.0.1 or ::1 (nf_tables).
+struct Redirect {
+  std::uint16_t port = 0;
+  bool ipv6 = false;  ///< of this family as well
+  friend bool operator==(const Redirect&, const Redirect&) = default;
+};
+
+/// What a socket of the broker's is for.
+enum class ListenFor : std::uint8_t {
+  kRedirected,  ///< connections that the Redirect leads here; tried once before anything else can connect
+  kPort,        ///< connections to this port of any address, where there is no Redirect
+  kProxy,       ///< proxy requests
+  kDnsUdp,
+  kDnsTcp,
+};
+
+/// A socket of the new network namespace that listens there; the supervisor gets it, for the broker.
+struct Listen {
+  ListenFor what = ListenFor::kRedirected;
+  std::string address;
+  std::uint16_t port = 0;
+  friend bool operator==(const Listen&, const Listen&) = default;
+};
+
 /// The target's resource limits that need no cgroup (setrlimit(2)); lowered only.
 struct ResourceLimit {
   std::uint32_t resource = 0;  ///< RLIMIT_*
@@ -267,8 +299,8 @@ struct Execute {
 };
 
 using Any = std::variant<EnterNamespaces, BuildRoot, MakeDirectory, MakeSymlink, MakeFile, Bind, MountProc, MountDev,
-                         MountTmpfs, Mask, Pin, StubOverlay, HoldPoint, EnterRoot, Loopback, ResourceLimit, RunAs,
-                         DropPrivileges, Landlock, Filter, Execute>;
+                         MountTmpfs, Mask, Pin, StubOverlay, HoldPoint, EnterRoot, Loopback, LocalNetwork, Redirect,
+                         Listen, ResourceLimit, RunAs, DropPrivileges, Landlock, Filter, Execute>;
 
 }  // namespace step
 
@@ -278,6 +310,32 @@ struct Step {
   std::string reason;  ///< "read: ~/data" or "base" – the policy line or the built-in that asked for it
   base::Span at;       ///< the policy line, if one asked
   friend bool operator==(const Step&, const Step&) = default;
+};
+
+/// One line under `network:`, its host and ports in their canonical spelling.
+struct NetworkRule {
+  std::string host, ports;
+  base::Span at;
+  friend bool operator==(const NetworkRule&, const NetworkRule&) = default;
+};
+
+/// A proxy of the host's network, through which the broker reaches names.
+struct Upstream {
+  std::string host;
+  std::uint16_t port = 0;
+  std::string authorization;        ///< "Basic …": a secret, never printed
+  std::vector<NetworkRule> direct;  ///< these are reached without it
+  friend bool operator==(const Upstream&, const Upstream&) = default;
+};
+
+/// What the broker may let through.
+struct Egress {
+  std::vector<NetworkRule> allow;
+  std::vector<std::string> opened;  ///< address blocks that --allow-address opened
+  bool ipv6 = false;                ///< inside
+  bool asks = false;                ///< what no rule covers is asked about (--ask)
+  std::optional<Upstream> upstream;
+  friend bool operator==(const Egress&, const Egress&) = default;
 };
 
 /// A promise that this host holds only in part or not at all, accepted by posture. The Report repeats it.
@@ -300,6 +358,7 @@ struct Note {
 struct Plan {
   Engine engine = Engine::kNamespace;
   std::vector<Step> steps;
+  std::optional<Egress> egress;  ///< of a run with a way out; its Listen steps are what the broker serves
   std::uint64_t timeout_ms = 0;  ///< 0: none
   bool exec_closed = false;      ///< a notify filter answers every execve but the launcher's with EPERM
   std::vector<Layer> requested;  ///< layers that this run promises
@@ -313,6 +372,7 @@ struct Plan {
 
 /// The kebab-case name of a step's kind: "bind", "mount-proc".
 std::string_view step_name(const step::Any& act);
-std::string_view shield_name(step::Shield shield);  ///< "hidden", "read-only"
+std::string_view listen_name(step::ListenFor what);  ///< "redirected", "dns-udp"
+std::string_view shield_name(step::Shield shield);   ///< "hidden", "read-only"
 
 }  // namespace cordon::plan

@@ -14,6 +14,7 @@
 
 #include <linux/filter.h>
 #include <sched.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 
 #include <array>
@@ -27,9 +28,10 @@
 namespace cordon::plan::wire {
 
 inline constexpr std::uint64_t kMagic = 0x4e414c5044524f43;  // "CORDPLAN"
-inline constexpr std::uint32_t kVersion = 2;
+inline constexpr std::uint32_t kVersion = 3;
 inline constexpr std::uint32_t kMostRecords = 65'535;
 inline constexpr std::size_t kMostHoldPoints = 1'024;
+inline constexpr std::uint32_t kMostListeners = 600;
 inline constexpr std::size_t kMostBytes = 32U << 20;
 inline constexpr std::uint64_t kLongestTimeMs = 1'000'000'000'000;  // in nanoseconds it still is 64 bits
 inline constexpr std::size_t kLongestPath = 4'095;
@@ -53,6 +55,9 @@ enum class Op : std::uint16_t {
   kStubOverlay,
   kEnterRoot,
   kLoopback,
+  kLocalNetwork,
+  kRedirect,
+  kListen,
   kResourceLimit,
   kRunAs,
   kDropPrivileges,
@@ -62,7 +67,7 @@ enum class Op : std::uint16_t {
   kLandlockRule,
   kStub,
 };
-inline constexpr std::size_t kOps = 22;
+inline constexpr std::size_t kOps = 25;
 
 /// `size` bytes at `offset` of the table. Of a string: without its NUL, which follows.
 struct Ref {
@@ -104,12 +109,16 @@ inline constexpr std::uint32_t kDirectory = 1U << 9;      ///< Mask, Stub
 inline constexpr std::uint32_t kNotify = 1U << 10;        ///< Filter
 inline constexpr std::uint32_t kDot = 1U << 11;           ///< Stub: a file that says "."
 inline constexpr std::uint32_t kOptional = 1U << 12;      ///< LandlockRule
+inline constexpr std::uint32_t kIpv6Too = 1U << 13;       ///< Redirect
+inline constexpr std::uint32_t kRedirected = 1U << 14;    ///< Listen: what the Redirect leads to
 
 /// What stands in a record, op by op. Unused args, refs and flags must be zero.
 ///   args  EnterNamespaces {flags, time limit in ms}  BuildRoot {size}  MakeDirectory, MakeFile {mode}  MountDev {shm
 ///   size}
 ///         Bind {device, inode, type, birth_ns, create uid, create gid}  MountTmpfs {size, mode}
 ///         StubOverlay {as Bind, work inode, work birth_ns}; the work directory is on the same device
+///         LocalNetwork {family, address: its first 8 bytes, the rest}  Redirect {port}
+///         Listen {SOCK_STREAM or SOCK_DGRAM, family, port, address: its first 8 bytes, the rest}
 ///         ResourceLimit {resource, soft, hard}  RunAs {uid, gid}  Landlock {handled, scoped, abi}
 ///         LandlockRule {access}  Filter {flags}
 ///   refs  the target first; then: EnterNamespaces {uid map, gid map (as the files of user_namespaces(7) want them),
@@ -120,7 +129,7 @@ inline constexpr std::uint32_t kOptional = 1U << 12;      ///< LandlockRule
 enum class RefKind : std::uint8_t { kNone, kPath, kText, kBytes, kList };
 
 /// Where in the order of steps an op may stand; never falls from record to record.
-enum class Phase : std::uint8_t { kEnter = 1, kRoot, kMounts, kEnterRoot, kTarget, kExecute };
+enum class Phase : std::uint8_t { kEnter = 1, kNetwork, kRoot, kMounts, kEnterRoot, kTarget, kExecute };
 
 /// The name of the filter that must refuse unshare(CLONE_NEWUSER); verified where a plan has it.
 inline constexpr const char* kSystemCalls = "system-calls";
@@ -155,6 +164,9 @@ inline constexpr std::array<Shape, kOps> kShapes = [] {
       {Phase::kMounts, kAny, 8, (kMountFlags & ~kReadOnly) | kObjectFlags, {kPath, kPath, kList, kPath}},
       {Phase::kEnterRoot, kOnce, 0, 0, {}},
       {Phase::kEnterRoot, kAtMostOnce, 0, 0, {}},
+      {Phase::kNetwork, kAny, 3, 0, {}},
+      {Phase::kNetwork, kAtMostOnce, 1, kIpv6Too, {}},
+      {Phase::kNetwork, kAny, 5, kRedirected, {}},
       {Phase::kTarget, kAny, 3, 0, {}},
       {Phase::kTarget, kAtMostOnce, 2, 0, {}},
       {Phase::kTarget, kOnce, 0, 0, {}},
@@ -319,6 +331,8 @@ inline View::Check View::check_all(Extent extent) const {
   for (std::size_t op = 0; op < kOps; ++op) {
     if (kShapes[op].times == Times::kOnce && seen[op] != 1) return malformed(Fault::kOrder);
   }
+  const auto count = [&](Op op) { return seen[static_cast<std::size_t>(op) - 1]; };
+  if (count(Op::kLocalNetwork) > 2 || count(Op::kListen) > kMostListeners) return malformed(Fault::kOrder);
   return {};
 }
 
@@ -366,6 +380,9 @@ inline bool View::is_ref(Ref ref, RefKind kind) const {
          std::memchr(text, '\0', ref.size) == nullptr;
 }
 
+inline bool is_family(std::uint64_t value) { return value == AF_INET || value == AF_INET6; }
+inline bool is_port(std::uint64_t value) { return value != 0 && value <= UINT16_MAX; }
+
 inline bool View::is_value(const Record& record) const {
   constexpr std::uint64_t kNeeded = CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID;
   constexpr std::uint64_t kKnown = kNeeded | CLONE_NEWIPC | CLONE_NEWUTS | CLONE_NEWCGROUP | CLONE_NEWNET;
@@ -395,6 +412,13 @@ inline bool View::is_value(const Record& record) const {
       return below_root && (record.flags & (kDirectory | kDot)) != (kDirectory | kDot);
     case Op::kPin:
       return below_root && list(record.refs[1]).count() <= 1;
+    case Op::kLocalNetwork:
+      return is_family(args[0]);
+    case Op::kRedirect:
+      return is_port(args[0]);
+    case Op::kListen:
+      return (args[0] == SOCK_STREAM || (args[0] == SOCK_DGRAM && record.flags == 0)) && is_family(args[1]) &&
+             is_port(args[2]);
     case Op::kResourceLimit:
       return args[0] <= UINT32_MAX && args[1] <= args[2];
     case Op::kRunAs:

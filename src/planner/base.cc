@@ -7,6 +7,7 @@
 #include <string>
 
 #include "planner/kernel_files.h"
+#include "planner/network.h"
 #include "planner/path_text.h"
 
 namespace cordon::planner {
@@ -89,15 +90,15 @@ std::string group_text(const Identity& identity) {
   return out;
 }
 
-std::string content_of(std::string_view path, const Identity& identity, std::string_view home) {
+std::string content_of(std::string_view path, const policy::Policy& policy, const Identity& identity,
+                       std::string_view home) {
   if (path == "/etc/passwd") return passwd_text(identity, home);
   if (path == "/etc/group") return group_text(identity);
   if (path == "/etc/hosts") return "127.0.0.1 localhost\n::1 localhost ip6-localhost ip6-loopback\n";
   if (path == "/etc/nsswitch.conf") {
     return "passwd: files\ngroup: files\nhosts: files dns\nservices: files\nprotocols: files\n";
   }
-  // No server: the resolver then asks 127.0.0.1 and is refused at once, instead of waiting for an answer.
-  return "options timeout:1 attempts:1\n";
+  return resolver_settings(policy);
 }
 
 }  // namespace
@@ -197,7 +198,8 @@ void make_base_files(Draft& draft, const Arranged& arranged, const Identity& ide
   for (std::string_view path : kFiles) {
     if (arranged.showing(path) != nullptr) continue;
     draft.step(
-        plan::step::MakeFile{.target = std::string(path), .content = content_of(path, identity, home), .mode = 0444},
+        plan::step::MakeFile{
+            .target = std::string(path), .content = content_of(path, draft.policy, identity, home), .mode = 0444},
         plan::Layer::kFilesystem, "base");
   }
 }

@@ -2,6 +2,8 @@
 
 #include <map>
 
+#include "planner/network.h"
+
 namespace cordon::planner {
 
 Environment environment_of(const policy::Policy& policy, const plan::HostFacts& facts) {
@@ -16,6 +18,10 @@ Environment environment_of(const policy::Policy& policy, const plan::HostFacts& 
     } else {
       out.unset.push_back(&grant);
     }
+  }
+  if (policy.posture.proxy_env && has_way_out(policy)) {
+    for (const char* name : {"HTTP_PROXY", "HTTPS_PROXY", "http_proxy", "https_proxy"}) values[name] = proxy_address();
+    for (const char* name : {"NO_PROXY", "no_proxy"}) values[name] = "localhost,127.0.0.1,::1";
   }
   out.home = values["HOME"];
   for (const auto& [name, value] : values) out.entries.push_back(name + "=" + value);

@@ -20,6 +20,7 @@
 #include "planner/kernel_files.h"
 #include "planner/landlock.h"
 #include "planner/mounts.h"
+#include "planner/network.h"
 #include "planner/own_places.h"
 #include "planner/privileges.h"
 #include "planner/program.h"
@@ -140,6 +141,7 @@ void build(Draft& draft, const Identity& identity, const Program& program, const
   draft.plan.steps.reserve(2 * arranged.mounts.size() + 64);  // a step is large, and a plan may have thousands
   Environment environment = environment_of(draft.policy, draft.facts);
   enter_namespaces(draft, identity);
+  connect_network(draft);
   draft.step(plan::step::BuildRoot{.size_bytes = kRootBytes}, Layer::kFilesystem, "base");
   mount_all(draft, identity, arranged, true);
   make_links(draft, arranged, true);
@@ -148,7 +150,7 @@ void build(Draft& draft, const Identity& identity, const Program& program, const
   mount_all(draft, identity, arranged, false);
   make_links(draft, arranged, false);
   draft.step(plan::step::EnterRoot{}, Layer::kFilesystem, "base");
-  if (!lacks(draft.facts, plan::Feature::kNetNamespace)) {
+  if (!lacks(draft.facts, plan::Feature::kNetNamespace) && !has_way_out(draft.policy)) {
     draft.step(plan::step::Loopback{}, Layer::kNetwork, "the target's own servers");
   }
   drop_privileges(draft, identity);
@@ -222,6 +224,7 @@ Verdict plan(const policy::Policy& policy, const plan::HostFacts& facts, Memory&
   check_denials(draft, program, wants);
   check_aliases(draft, rules, wants);
   refuse_unsupported(draft);
+  check_network(draft);
   check_host(draft);
   if (!draft.items.empty()) return plan::Refusal{std::move(draft.items)};
   forget_missing_denials(wants);

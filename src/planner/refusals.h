@@ -70,6 +70,8 @@ enum class Code : std::uint8_t {
   kProgramNeedsExec,
   kProgramInsideDeny,
   kLoaderMissing,
+  // The network.
+  kNetworkRuleInvalid,
   // The whole.
   kTooManySteps,
   kCount

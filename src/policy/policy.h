@@ -87,6 +87,15 @@ struct Provenance {
 /// How far other names of credentials are looked for: to the end, or within `validate`'s budget.
 enum class AliasSearch { kWhole, kQuick };
 
+/// A proxy of the host's network: what the broker reaches names through.
+struct UpstreamProxy {
+  std::string host;  ///< a name or a canonical address
+  std::string port;
+  std::string authorization;        ///< "Basic …" or empty; a secret, never printed
+  std::vector<NetworkRule> direct;  ///< reached without it
+  friend bool operator==(const UpstreamProxy&, const UpstreamProxy&) = default;
+};
+
 /// What the caller insists on; from flags, never from a manifest.
 struct Posture {
   bool strict = false;                  ///< every layer or nothing
@@ -94,6 +103,10 @@ struct Posture {
   bool as_root = false;                 ///< keep uid 0 although the workspace belongs to another user
   std::vector<PathGrant> accept_alias;  ///< trees in which other names of credentials may be seen; `path` is set
   AliasSearch alias_search = AliasSearch::kWhole;
+  std::vector<Text> allow_address;  ///< blocks of special addresses that names may lead to, canonical
+  bool ask = false;                 ///< ask about what no network rule covers
+  bool proxy_env = false;           ///< HTTP_PROXY and its kind name the broker's proxy
+  std::optional<UpstreamProxy> upstream;
   friend bool operator==(const Posture&, const Posture&) = default;
 };
 

@@ -32,7 +32,7 @@ std::vector<Rests> rests() {
       {Layer::kProcesses,
        {Feature::kUserNamespace, Feature::kPidNamespace, Feature::kPidfd},
        {Feature::kIpcNamespace, Feature::kUtsNamespace, Feature::kCgroupNamespace}},
-      {Layer::kNetwork, {Feature::kUserNamespace, Feature::kNetNamespace}, {}},
+      {Layer::kNetwork, {Feature::kUserNamespace, Feature::kNetNamespace}, {Feature::kNatRedirect}},
       {Layer::kExec, {Feature::kSeccompFilter, Feature::kUserNotification}, {Feature::kNotificationKillable}},
       {Layer::kPrivileges, {Feature::kUserNamespace, Feature::kCloseRange}, {}},
       {Layer::kSystemCalls, {Feature::kSeccompFilter}, {}},

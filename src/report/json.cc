@@ -2,7 +2,11 @@
 
 #include <fmt/format.h>
 
+#include <array>
+#include <map>
 #include <nlohmann/json.hpp>
+#include <set>
+#include <utility>
 
 #include "base/error.h"
 
@@ -135,6 +139,43 @@ void put_left_behind(Json& out, const plan::LeftBehind& left) {
   if (left.partial) out["auto_exec_partial"] = true;
 }
 
+Json destination_json(const plan::Destination& one) {
+  constexpr std::array<const char*, 3> kWays = {"direct", "proxy", "dns"};
+  Json out;
+  out["host"] = one.host;
+  out["port"] = one.port;
+  out["fate"] = plan::reach_name(one.reach);
+  out["via"] = kWays[static_cast<std::size_t>(one.way)];
+  out["count"] = one.count;
+  if (one.bytes_out + one.bytes_in > 0) {
+    out["bytes_out"] = one.bytes_out;
+    out["bytes_in"] = one.bytes_in;
+  }
+  put_text(out, "why", one.why);
+  return out;
+}
+
+/// The fields that there always were, each host and port once, and all that is known beside them.
+void put_egress(Json& out, const std::vector<plan::Destination>& all) {
+  std::uint64_t connections = 0;
+  std::map<std::string, std::set<std::pair<std::string, std::uint16_t>>> lists;
+  for (const plan::Destination& one : all) {
+    const bool admitted = one.reach == plan::Reach::kAdmitted || one.reach == plan::Reach::kGateAdmitted;
+    if (admitted) connections += one.count;
+    if (one.reach == plan::Reach::kGateAdmitted) lists["gate_admitted"].emplace(one.host, one.port);
+    if (one.reach == plan::Reach::kGuardBlocked) lists["guard_blocked"].emplace(one.host, one.port);
+    if (one.reach == plan::Reach::kDenied) lists["egress_denied"].emplace(one.host, one.port);
+    if (one.reach == plan::Reach::kGateDenied) lists["gate_denied"].emplace(one.host, one.port);
+  }
+  out["egress_connections"] = connections;
+  for (const auto& [key, hosts] : lists) {
+    Json list = Json::array();
+    for (const auto& [host, port] : hosts) list.push_back({{"host", host}, {"port", port}});
+    out[key] = std::move(list);
+  }
+  put_list(out, "egress", all, destination_json);
+}
+
 /// What a verdict, a report file and a record say alike.
 void put_run(Json& out, const Report& report) {
   out["exit_code"] = report.exit_code;
@@ -144,7 +185,7 @@ void put_run(Json& out, const Report& report) {
     out["signal"] = report.signal;
     out["signal_name"] = signal_name(report.signal);
   }
-  out["egress_connections"] = 0;  // no run of this version has egress
+  put_egress(out, report.destinations);
   out["report"] = posture_json(report.layers);
   put_text(out, "posture_shortfall", shortfall(report));
   put_list(out, "lapses", report.lapses, lapse_json);

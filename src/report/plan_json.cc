@@ -108,6 +108,16 @@ void fields(Json& out, const step::HoldPoint& hold) {
 }
 void fields(Json&, const step::EnterRoot&) {}
 void fields(Json&, const step::Loopback&) {}
+void fields(Json& out, const step::LocalNetwork& local) { out["address"] = local.address; }
+void fields(Json& out, const step::Redirect& redirect) {
+  out["port"] = redirect.port;
+  out["ipv6"] = redirect.ipv6;
+}
+void fields(Json& out, const step::Listen& listen) {
+  out["for"] = plan::listen_name(listen.what);
+  out["address"] = listen.address;
+  out["port"] = listen.port;
+}
 void fields(Json& out, const step::ResourceLimit& limit) {
   out["resource"] = resource_name(limit.resource);
   out["soft"] = limit.soft;
@@ -144,6 +154,28 @@ void fields(Json& out, const step::Execute& execute) {
   out["working_directory"] = execute.working_directory;
 }
 
+Json rules_json(const std::vector<plan::NetworkRule>& rules) {
+  Json out = Json::array();
+  for (const plan::NetworkRule& rule : rules) {
+    Json entry = {{"host", rule.host}, {"port", rule.ports}};
+    put_place(entry, rule.at);
+    out.push_back(std::move(entry));
+  }
+  return out;
+}
+
+Json egress_json(const plan::Egress& egress) {
+  Json out = {{"allow", rules_json(egress.allow)}, {"ipv6", egress.ipv6}, {"asks", egress.asks}};
+  if (!egress.opened.empty()) out["allow_address"] = egress.opened;
+  if (egress.upstream) {
+    out["upstream"] = {{"host", egress.upstream->host},
+                       {"port", egress.upstream->port},
+                       {"authorized", !egress.upstream->authorization.empty()},
+                       {"direct", rules_json(egress.upstream->direct)}};
+  }
+  return out;
+}
+
 Json step_json(std::size_t id, const plan::Step& step) {
   Json out = {{"id", id}, {"kind", plan::step_name(step.act)}, {"layer", plan::layer_name(step.layer)}};
   std::visit([&](const auto& act) { fields(out, act); }, step.act);
@@ -162,6 +194,7 @@ nlohmann::ordered_json plan_json(const plan::Plan& plan) {
   Json steps = Json::array();
   for (std::size_t i = 0; i < plan.steps.size(); ++i) steps.push_back(step_json(i + 1, plan.steps[i]));
   out["steps"] = std::move(steps);
+  if (plan.egress) out["egress"] = egress_json(*plan.egress);
   Json requested = Json::array();
   for (const plan::Layer layer : plan.requested) requested.push_back(plan::layer_name(layer));
   out["requested"] = std::move(requested);

@@ -127,6 +127,13 @@ std::string what(const step::Any& act) {
           [](const step::HoldPoint& hold) { return hold_text(hold); },
           [](const step::EnterRoot&) { return std::string("read-only"); },
           [](const step::Loopback&) { return std::string("lo"); },
+          [](const step::LocalNetwork& local) { return fmt::format("{}, and all others local", local.address); },
+          [](const step::Redirect& redirect) {
+            return fmt::format("TCP{} to port {}", redirect.ipv6 ? "" : " (IPv4)", redirect.port);
+          },
+          [](const step::Listen& listen) {
+            return fmt::format("{}  {} port {}", plan::listen_name(listen.what), listen.address, listen.port);
+          },
           [](const step::ResourceLimit& limit) {
             return fmt::format("{}  soft {} hard {}", resource_name(limit.resource), limit.soft, limit.hard);
           },
@@ -148,6 +155,9 @@ std::string_view group_of(const plan::Step& step) {
                         [](const step::EnterNamespaces&) -> std::string_view { return "Namespaces"; },
                         [](const step::EnterRoot&) -> std::string_view { return "Lock-down"; },
                         [](const step::Loopback&) -> std::string_view { return "Lock-down"; },
+                        [](const step::LocalNetwork&) -> std::string_view { return "Network"; },
+                        [](const step::Redirect&) -> std::string_view { return "Network"; },
+                        [](const step::Listen&) -> std::string_view { return "Network"; },
                         [](const step::ResourceLimit&) -> std::string_view { return "Lock-down"; },
                         [](const step::RunAs&) -> std::string_view { return "Lock-down"; },
                         [](const step::DropPrivileges&) -> std::string_view { return "Lock-down"; },
@@ -157,6 +167,17 @@ std::string_view group_of(const plan::Step& step) {
                         [&](const auto&) -> std::string_view { return step.reason == "base" ? "Base" : "Granted"; },
                     },
                     step.act);
+}
+
+std::string egress_text(const plan::Egress& egress) {
+  std::string out = "\nReached\n";
+  for (const plan::NetworkRule& rule : egress.allow)
+    out += fmt::format("        {} port {}\n", base::shown(rule.host), rule.ports);
+  for (const std::string& block : egress.opened) out += fmt::format("        names may lead to {}\n", block);
+  if (egress.upstream)
+    out += fmt::format("        by the proxy {}:{}\n", base::shown(egress.upstream->host), egress.upstream->port);
+  if (egress.asks) out += "        and what is asked for and allowed during the run\n";
+  return out;
 }
 
 std::string place(const base::Span& at) {
@@ -180,6 +201,7 @@ std::string plan_text(const plan::Plan& plan) {
                        place(step.at));
     out += below(step.act);
   }
+  if (plan.egress) out += egress_text(*plan.egress);
   if (!plan.degradations.empty()) out += "\nNot held\n";
   for (const plan::Degradation& degradation : plan.degradations) {
     out += fmt::format("        {}: {}{}\n", plan::layer_name(degradation.layer), degradation.what,

@@ -1,5 +1,7 @@
 #include "report/report.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 
@@ -64,6 +66,26 @@ void note_failure(Report& report) {
       line.state = LayerState::kUnavailable;
       line.detail = base::to_string(report.failure->error);
     }
+}
+
+/// "host:port"; IPv6 in brackets.
+std::string destination_text(const plan::Destination& one) {
+  const std::string host = one.host.contains(':') ? "[" + one.host + "]" : one.host;
+  return one.port == 0 ? host : fmt::format("{}:{}", host, one.port);
+}
+
+/// A destination that no rule covers, and the rule that would. A name that was only asked for would have been connected
+/// to next, on a port that nobody knows.
+void note_network(Report& report) {
+  for (const plan::Destination& one : report.destinations) {
+    const bool denied = one.reach == plan::Reach::kDenied || one.reach == plan::Reach::kGateDenied;
+    if (!denied || one.host.empty()) continue;
+    const bool asked = one.way == plan::Way::kDns;
+    report.denials.push_back(
+        {asked ? "look-up" : "connect", destination_text(one), one.count,
+         fmt::format("network: [{{host: '{}', port: '{}'}}]", one.host, asked ? "443" : std::to_string(one.port))});
+    report.denials_total += one.count;
+  }
 }
 
 Ending ending_of(const plan::Plan& plan, const plan::Outcome& outcome) {
@@ -147,6 +169,8 @@ Report make_report(const plan::Plan& plan, const plan::Outcome& outcome) {
   for (const plan::ExecAttempt& attempt : outcome.exec_attempts)
     report.denials.push_back({"exec", attempt.path, attempt.count, "exec: all"});
   report.denials_total = outcome.exec_attempts_total;
+  report.destinations = outcome.destinations;
+  note_network(report);
   report.lapses = outcome.lapses;
   report.degradations = plan.degradations;
   report.notes = plan.notes;

@@ -41,8 +41,8 @@ enum class Ending : std::uint8_t {
 
 /// Something that the target tried and was refused, and the smallest line of a manifest that would allow it.
 struct Denial {
-  std::string act;      ///< "exec"
-  std::string subject;  ///< unquoted, from the target; may be empty (unreadable)
+  std::string act;      ///< "exec", "connect", "look-up"
+  std::string subject;  ///< unquoted, from the target; may be empty (unreadable); "host:port"
   std::uint64_t count = 1;
   std::string grant;  ///< "exec: all"
   friend bool operator==(const Denial&, const Denial&) = default;
@@ -67,6 +67,7 @@ struct Report {
   std::vector<plan::Verification> verifications;
   std::vector<Denial> denials;
   std::uint64_t denials_total = 0;
+  std::vector<plan::Destination> destinations;  ///< of a run with a way out
   std::vector<plan::Lapse> lapses;
   std::vector<plan::Degradation> degradations;
   std::vector<plan::Note> notes;

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <cerrno>
 #include <csignal>
+#include <string_view>
+#include <vector>
 
 #include "base/text.h"
 #include "report/left_behind.h"
@@ -83,20 +85,62 @@ void say_ending(Lines& lines, const Report& report) {
   }
 }
 
-std::string denied_exec(const Denial& denial) {
-  const std::string what = denial.subject.empty() ? "a program" : base::shown(denial.subject);
-  return denial.count > 1 ? fmt::format("starting {} ({} times)", what, denial.count) : "starting " + what;
+std::string denied_act(const Denial& denial) {
+  const bool exec = denial.act == "exec";
+  const std::string what = exec && denial.subject.empty() ? "a program" : base::shown(denial.subject);
+  const std::string verb = exec ? "starting" : denial.act == "connect" ? "reaching" : "looking up";
+  return denial.count > 1 ? fmt::format("{} {} ({} times)", verb, what, denial.count) : verb + " " + what;
+}
+
+/// One for each kind of grant; of hosts, the first few.
+void say_grants(Lines& lines, const Report& report) {
+  constexpr std::size_t kMost = 3;
+  std::vector<std::string_view> said;
+  for (const Denial& denial : report.denials) {
+    const bool told = std::ranges::find(said, std::string_view(denial.grant)) != said.end();
+    if (said.size() == kMost || told) continue;
+    said.emplace_back(denial.grant);
+    lines.mend(fmt::format("to allow it, write in the manifest: {}", base::shown(denial.grant)));
+  }
+}
+
+std::string destination_words(const plan::Destination& one) {
+  return base::shown(one.host.contains(':') ? fmt::format("[{}]:{}", one.host, one.port)
+                                            : fmt::format("{}:{}", one.host, one.port));
+}
+
+void say_blocked(Lines& lines, const Report& report) {
+  bool opened_by_flag = false;
+  for (const plan::Destination& one : report.destinations) {
+    if (one.reach != plan::Reach::kGuardBlocked) continue;
+    lines.say("blocked:", Paint::kYellow,
+              fmt::format("{} is granted, but leads to an address that is {}", destination_words(one), one.why));
+    opened_by_flag = opened_by_flag || one.can_be_opened;
+  }
+  if (opened_by_flag) lines.mend("if that host is meant to be there: --allow-address BLOCK");
+}
+
+/// What was granted and could not be reached explains a failure, and nothing else.
+void say_unreached(Lines& lines, const Report& report) {
+  const bool failed = report.ending == Ending::kExited && report.exit_code != 0;
+  for (const plan::Destination& one : report.destinations) {
+    if (one.reach == plan::Reach::kUnreachable && failed)
+      lines.say("not reached:", Paint::kYellow, fmt::format("{}: {}", destination_words(one), one.why));
+    if (one.reach == plan::Reach::kOverBound)
+      lines.say("refused:", Paint::kYellow,
+                fmt::format("{} connections beyond a bound ({})", one.count, one.why.empty() ? "names" : one.why));
+  }
 }
 
 void say_denials(Lines& lines, const Report& report) {
   if (report.denials.empty()) return;
   for (std::size_t i = 0; i < std::min(report.denials.size(), kDenialsShown); ++i)
-    lines.say("denied:", Paint::kYellow, denied_exec(report.denials[i]));
+    lines.say("denied:", Paint::kYellow, denied_act(report.denials[i]));
   std::uint64_t told = 0;
   for (std::size_t i = 0; i < std::min(report.denials.size(), kDenialsShown); ++i) told += report.denials[i].count;
   if (report.denials_total > told)
     lines.say("denied:", Paint::kYellow, fmt::format("and {} more", report.denials_total - told));
-  lines.mend(fmt::format("to allow it, write in the manifest: {}", report.denials.front().grant));
+  say_grants(lines, report);
 }
 
 /// Said after every run: what was accepted once is easily forgotten.
@@ -136,6 +180,8 @@ std::string text(const Report& report, const Style& style) {
   Lines lines(style);
   say_ending(lines, report);
   say_denials(lines, report);
+  say_blocked(lines, report);
+  say_unreached(lines, report);
   say_aliases(lines, report);
   for (const std::string& sentence : left_behind_sentences(report.left))
     lines.say("changed:", Paint::kYellow, sentence);

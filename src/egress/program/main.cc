@@ -12,6 +12,7 @@
 #include <span>
 #include <utility>
 
+#include "cordon_build_id.h"
 #include "egress/broker.h"
 #include "egress/config.h"
 #include "egress/program/confine.h"
@@ -65,6 +66,7 @@ Sys<void> serve() {
   CORDON_TRY(Fd epoll, kernel::epoll_create());
   CORDON_TRY(Ready ready, confine());
   ready.connections = static_cast<std::uint32_t>(connections);
+  ready.build_id = CORDON_BUILD_ID;
   Broker broker(std::move(config), std::move(sockets), std::move(epoll), connections);
   return broker.run(ready);
 }

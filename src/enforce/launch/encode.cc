@@ -1,6 +1,9 @@
 #include "enforce/launch/encode.h"
 
+#include <arpa/inet.h>
+
 #include <algorithm>
+#include <array>
 #include <cstring>
 #include <span>
 #include <string>
@@ -111,6 +114,17 @@ class Encoder {
   }
   void encode(const step::EnterRoot&) { put(Op::kEnterRoot, 0, {}, {}); }
   void encode(const step::Loopback&) { put(Op::kLoopback, 0, {}, {}); }
+  void encode(const step::LocalNetwork& act) {
+    const Address own = address(act.address);
+    put(Op::kLocalNetwork, 0, {own.family, own.first, own.rest}, {});
+  }
+  void encode(const step::Redirect& act) { put(Op::kRedirect, act.ipv6 ? wire::kIpv6Too : 0, {act.port}, {}); }
+  void encode(const step::Listen& act) {
+    const Address at = address(act.address);
+    const bool datagrams = act.what == step::ListenFor::kDnsUdp;
+    put(Op::kListen, act.what == step::ListenFor::kRedirected ? wire::kRedirected : 0,
+        {static_cast<std::uint64_t>(datagrams ? SOCK_DGRAM : SOCK_STREAM), at.family, act.port, at.first, at.rest}, {});
+  }
   void encode(const step::ResourceLimit& act) { put(Op::kResourceLimit, 0, {act.resource, act.soft, act.hard}, {}); }
   void encode(const step::RunAs& act) { put(Op::kRunAs, 0, {act.uid, act.gid}, {}); }
   void encode(const step::DropPrivileges&) { put(Op::kDropPrivileges, 0, {}, {}); }
@@ -128,6 +142,20 @@ class Encoder {
     put(Op::kExecute, 0, {}, {string(act.path), list(act.argv), list(act.environment), string(act.working_directory)});
   }
 
+  struct Address {
+    std::uint64_t family = 0, first = 0, rest = 0;
+  };
+  /// A text that is no address gets no family, which the decoder refuses.
+  static Address address(const std::string& text) {
+    std::array<std::byte, 16> bytes{};
+    Address out;
+    for (const int family : {AF_INET, AF_INET6}) {
+      if (::inet_pton(family, text.c_str(), bytes.data()) == 1) out.family = static_cast<std::uint64_t>(family);
+    }
+    std::memcpy(&out.first, bytes.data(), sizeof out.first);
+    std::memcpy(&out.rest, &bytes[sizeof out.first], sizeof out.rest);
+    return out;
+  }
   template <class Act>
   static std::uint32_t object_flags(const Act& act) {
     return (act.id.has_birth_time ? wire::kHasBirthTime : 0) | (act.create_owner_uid ? wire::kCreateUid : 0) |

@@ -1,6 +1,6 @@
 // What the launcher, init and the target's child say to the supervisor, and where they find their descriptors.
 //
-// First the supervisor speaks, on the control socket, and only twice: the opening (plan::wire, Extent::kOpening), from
+// First the supervisor speaks, on the control socket: the opening (plan::wire, Extent::kOpening), from
 // which the outer launcher lets init be born, and then the plan, as a kPlan with a sealed memfd, for which init waits.
 // The opening may be sent long before there is a plan. Init takes no plan that opens otherwise.
 //
@@ -12,11 +12,14 @@
 // Life socket (SOCK_SEQPACKET, kLifeFd): init speaks one Message per datagram, nobody speaks to init. When the
 // supervisor's end is closed init exits and the kernel kills the namespace.
 //
-// Order, on control: kInitStarted, kMounts (with init's mount table), any kVerified, then either kStepFailed and the
-// end, or kTargetStarted (with a pidfd), kVerified…, kListener (with the listener; only where a filter notifies),
-// kVerified…, kReady, and kExecFailed if execve fails. A kStepFailed may come at any moment: nothing has run then, and
-// nothing will. The sender of kReady calls execve right after it: who gets a notification reads the control socket
-// first, and knows by that whether it was the probe.
+// Order, on control: kInitStarted, a kListening for each Listen step, kMounts (with init's mount table), any kVerified,
+// then either kStepFailed and the end, or kTargetStarted (with a pidfd), kVerified…, kListener (with the listener; only
+// where a filter notifies), kVerified…, kReady, and kExecFailed if execve fails. A kStepFailed may come at any moment:
+// nothing has run then, and nothing will. The sender of kReady calls execve right after it: who gets a notification
+// reads the control socket first, and knows by that whether it was the probe.
+//
+// Where sockets listen, the child waits for a kGo before its kReady, so that nothing runs before the broker serves.
+// Nothing else is ever said to it.
 //
 // Shared by the launcher program, start.cc and enforce/supervise. Both ends are of one build; no version is needed.
 #pragma once
@@ -48,6 +51,8 @@ enum class Kind : std::uint32_t {
   kPlanRefused = 8,        ///< the launcher does not take this plan; text: why. See kOtherBuild
   kMounts = 9,             ///< all mounts stand; comes with init's /proc/self/mountinfo, as it is seen in the new root
   kPlan = 10,              ///< from the supervisor; comes with the plan
+  kListening = 11,         ///< step; comes with a socket that listens inside
+  kGo = 12,                ///< said to the child: the broker serves. Only where a plan has Listen steps
   kTargetExited = 101,     ///< life; code: wait status
   kTargetStopped = 102,    ///< life; code: signal
   kTargetContinued = 103,  ///< life

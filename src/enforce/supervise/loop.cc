@@ -22,6 +22,9 @@ base::Result<void> worded(kernel::Sys<void> done, std::string_view subject) {
   return {};
 }
 
+/// Of the installed programs: the broker stands beside the launcher.
+std::string directory_of(const std::string& program) { return program.substr(0, program.rfind('/') + 1); }
+
 ProcessEnd end_of(const kernel::Sys<siginfo_t>& info) {
   if (!info || info->si_pid == 0) return {};  // ECHILD: a host that ignores SIGCHLD, or reaps whatever it finds
   if (info->si_code == CLD_EXITED) return {.exit_code = info->si_status};
@@ -33,6 +36,7 @@ ProcessEnd end_of(const kernel::Sys<siginfo_t>& info) {
 Run::Loop::Loop(const plan::Plan& plan, Options& options)
     : exec_closed_(plan.exec_closed),
       when_mounted_(std::move(options.when_mounted)),
+      on_question_(std::move(options.on_question)),
       mounts_(plan),
       progress_(plan),
       clock_(kernel::monotonic_ns()),
@@ -68,6 +72,9 @@ base::Result<void> Run::Loop::prepare(Terminal terminal) {
 
 base::Result<void> Run::Loop::launch(const plan::Plan& plan, Prepared::Parts& prepared) {
   if (auto held = make_holds(plan, prepared.options); !held) return not_started(std::move(held).error());
+  if (outlet::Outlet::needed_by(plan)) {
+    CORDON_TRY(outlet_, outlet::Outlet::make(plan, directory_of(prepared.options.launcher.installed_path)));
+  }
   CORDON_TRY(ChildStreams streams, std::move(prepared.streams));
   auto started = prepared.start(plan, signals_ ? signals_->ignored() : std::vector<int>());
   if (!started) return not_started(std::move(started).error());
@@ -80,6 +87,7 @@ base::Result<void> Run::Loop::launch(const plan::Plan& plan, Prepared::Parts& pr
   CORDON_OK(watch(Source::kControl, control_));
   CORDON_OK(watch(Source::kLife, life_));
   CORDON_OK(watch(Source::kInit, init_pidfd_));
+  if (outlet_) CORDON_OK(watch(Source::kOutlet, outlet_->poll_fd()));
   if (out_.is_open()) CORDON_OK(watch(Source::kStdout, out_.fd()));
   if (error_.is_open()) CORDON_OK(watch(Source::kStderr, error_.fd()));
   if (signals_) take_job();
@@ -167,6 +175,8 @@ base::Result<void> Run::Loop::handle(Source source, std::uint32_t events) {
       return on_control();
     case Source::kListener:
       return on_listener(events);
+    case Source::kOutlet:
+      return on_outlet();
     case Source::kLife:
       return on_life();
     case Source::kMounts:
@@ -239,6 +249,8 @@ base::Result<void> Run::Loop::take_batch(launch::Batch& batch) {
     const launch::Message& message = batch.messages.at(i);
     const bool has_fd = i + 1 == batch.count && batch.fd.valid();
     progress_.on_control(message, has_fd);
+    if (message.kind == launch::Kind::kListening && has_fd)
+      CORDON_OK(take_socket(base::StepId{message.step}, std::move(batch.fd)));
     if (message.kind == launch::Kind::kTargetStarted && has_fd) take_target(std::move(batch.fd));
     if (message.kind == launch::Kind::kMounts && has_fd) CORDON_OK(take_mounts(std::move(batch.fd)));
     if (message.kind == launch::Kind::kListener && has_fd) CORDON_OK(take_listener(std::move(batch.fd)));
@@ -425,6 +437,7 @@ void Run::Loop::finish(const ProcessEnd& init) {
   outcome_->asked_to_end = policy_.requested();
   outcome_->exec_attempts = gate_.attempts();
   outcome_->exec_attempts_total = gate_.total();
+  if (outlet_) outcome_->destinations = outlet_->finish();
   holds_.reset();
   give_back();
   mounted();
@@ -439,6 +452,7 @@ void Run::Loop::give_back() {
 
 void Run::Loop::abandon() {
   listener_.reset();  // whoever waits for an answer gets ENOSYS
+  outlet_.reset();
   if (!init_pidfd_.valid()) return holds_.reset();
   kill_run();
   close(life_);

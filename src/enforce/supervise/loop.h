@@ -1,9 +1,9 @@
 // Run::Loop: the descriptors of a run and what is done when one of them is readable.
 //
 // Each pass takes everything that is ready, in a fixed order: first what people want (signals, cancel), then what the
-// run reports (control, then the exec listener, which is judged by it; life), then the mounts, output and time, and
-// last init's end. Only here are processes signalled, and all by pidfd, but for one SIGCONT to the target's own process
-// group.
+// run reports (control, then the exec listener, which is judged by it; the outlet; life), then the mounts, output and
+// time, and last init's end. Only here are processes signalled, and all by pidfd, but for one SIGCONT to the target's
+// own process group.
 #pragma once
 
 #include <cstdint>
@@ -15,6 +15,7 @@
 #include "base/result.h"
 #include "enforce/hold/hold.h"
 #include "enforce/launch/protocol.h"
+#include "enforce/outlet/outlet.h"
 #include "enforce/supervise/exec_gate.h"
 #include "enforce/supervise/job_control.h"
 #include "enforce/supervise/mount_watch.h"
@@ -54,6 +55,7 @@ class Run::Loop {
     kCancel,
     kControl,
     kListener,
+    kOutlet,
     kLife,
     kMounts,
     kStdout,
@@ -78,6 +80,10 @@ class Run::Loop {
   void on_cancel();
   base::Result<void> on_control();
   base::Result<void> on_listener(std::uint32_t events);
+  base::Result<void> on_outlet();
+  base::Result<void> take_socket(base::StepId step, base::Fd socket);
+  void ask();
+  void outlet_lost();
   base::Result<void> on_life();
   base::Result<void> on_mounts();
   void on_target_stopped(int signal);
@@ -110,8 +116,11 @@ class Run::Loop {
   Taking taking_ = Taking::kOutput;
   bool exec_closed_;
   std::function<void()> when_mounted_;
+  outlet::OnQuestion on_question_;
 
   std::optional<hold::Holds> holds_;  ///< gone when nothing of the run is left
+  std::optional<outlet::Outlet> outlet_;
+  bool told_to_go_ = false;
   MountWatch mounts_;
   Progress progress_;
   ExecGate gate_;

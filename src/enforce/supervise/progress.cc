@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <sys/wait.h>
 
+#include <algorithm>
 #include <csignal>
 
 #include "enforce/launch/start.h"
@@ -23,7 +24,10 @@ ProcessEnd ProcessEnd::from_wait_status(int status) {
   return {.exit_code = WEXITSTATUS(status)};
 }
 
-Progress::Progress(const plan::Plan& plan) : exec_closed_(plan.exec_closed) {}
+Progress::Progress(const plan::Plan& plan)
+    : exec_closed_(plan.exec_closed),
+      listens_(static_cast<std::size_t>(std::ranges::count_if(
+          plan.steps, [](const plan::Step& step) { return std::holds_alternative<plan::step::Listen>(step.act); }))) {}
 
 void Progress::fail_setup(base::Error error) {
   must_kill_ = true;
@@ -48,6 +52,10 @@ void Progress::on_control(const launch::Message& message, bool has_fd) {
       if (!has_fd || mounts_came_) return fail_protocol("expected one mount table");
       mounts_came_ = true;
       return;
+    case launch::Kind::kListening:
+      if (!has_fd || listens_ == 0) return fail_protocol("expected one socket for each that listens");
+      --listens_;
+      return;
     case launch::Kind::kVerified:
       return verified(message);
     case launch::Kind::kListener:
@@ -64,6 +72,7 @@ void Progress::on_control(const launch::Message& message, bool has_fd) {
     case launch::Kind::kPlanRefused:
       return fail_setup({.operation = "plan", .subject = "cordon-launch", .detail = message.text.data()});
     case launch::Kind::kPlan:
+    case launch::Kind::kGo:
     case launch::Kind::kTargetExited:
     case launch::Kind::kTargetStopped:
     case launch::Kind::kTargetContinued:
@@ -96,6 +105,7 @@ void Progress::ready() {
   // The child ends by itself where a check does not hold. That it did is not taken on trust.
   if (not_held_) return fail_setup(*not_held_);
   if (!target_started_) return fail_protocol("the target's process descriptor is missing");
+  if (listens_ != 0) return fail_protocol("a socket that listens is missing");
   if (!mounts_came_) return fail_protocol("the mount table is missing");
   if (exec_closed_ && !listener_came_) return fail_protocol("exec is to be closed, and no seccomp listener came");
 }

@@ -48,6 +48,7 @@ class Progress {
   [[nodiscard]] bool must_kill() const { return must_kill_; }
   /// The control socket was closed before kReady: the child is dead, and if it is not, it must be.
   [[nodiscard]] bool is_silent() const { return silent_; }
+  [[nodiscard]] bool listens_are_done() const { return listens_ == 0; }
   [[nodiscard]] bool is_ready() const { return ready_; }
   [[nodiscard]] bool was_killed() const { return killed_.has_value(); }
   [[nodiscard]] bool is_executed() const { return outcome_.executed; }
@@ -66,6 +67,7 @@ class Progress {
   void lapse();
 
   bool exec_closed_;
+  std::size_t listens_;  ///< sockets that have not come yet
   plan::Outcome outcome_;
   bool target_started_ = false;
   bool mounts_came_ = false;

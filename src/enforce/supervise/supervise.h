@@ -23,6 +23,7 @@
 #include "base/fd.h"
 #include "base/result.h"
 #include "enforce/launch/start.h"
+#include "enforce/outlet/question.h"
 #include "plan/outcome.h"
 #include "plan/plan.h"
 
@@ -65,6 +66,9 @@ struct Options {
   Terminal terminal = Terminal::kUntouched;
   /// Where the journals of mount points lie (enforce/hold); a plan with a HoldPoint needs it.
   std::string hold_registry;
+  /// Asked (--ask, a library's gate) about what no rule covers; answers by calling `answer`, at any time while the run
+  /// lasts, on this thread. Without it, or without an answer, the answer is no.
+  outlet::OnQuestion on_question;
   /// Called once, when every mount is made or can no longer be: what pins the plan's objects may be dropped.
   std::function<void()> when_mounted;
 };

@@ -3,6 +3,7 @@
 #include <cstdlib>
 
 #include "enforce/launch/program/intake.h"
+#include "enforce/launch/program/network.h"
 #include "enforce/launch/program/target.h"
 #include "enforce/launch/program/tree.h"
 #include "kernel/process.h"
@@ -16,12 +17,7 @@ namespace {
 using plan::wire::Op;
 using plan::wire::Phase;
 
-Sys<void> bring_up_loopback() {
-  CORDON_TRY(const Fd socket, kernel::datagram_socket(AF_INET));
-  return kernel::bring_up(socket, "lo");
-}
-
-Sys<void> carry_out(Tree& tree, const View& plan, std::size_t index) {
+Sys<void> carry_out(Tree& tree, const View& plan, std::size_t index, Channel& control) {
   const Record record = plan.record(index);
   const char* target = plan.string(record.refs[0]);
   switch (record.op) {
@@ -55,6 +51,12 @@ Sys<void> carry_out(Tree& tree, const View& plan, std::size_t index) {
       return enter_root(tree);
     case Op::kLoopback:
       return bring_up_loopback();
+    case Op::kLocalNetwork:
+      return local_network(record);
+    case Op::kRedirect:
+      return redirect(record);
+    case Op::kListen:
+      return listen(record, control);
     case Op::kEnterNamespaces:  // done: that is where init comes from
     case Op::kResourceLimit:    // the rest is the target's, see target.cc
     case Op::kRunAs:
@@ -70,7 +72,7 @@ Sys<void> carry_out(Tree& tree, const View& plan, std::size_t index) {
 
 void build(Tree& tree, const View& plan, Channel& control) {
   for (std::size_t i = 0; i < plan.size(); ++i) {
-    if (auto done = carry_out(tree, plan, i); !done) control.fail_step(plan.record(i).step, done.error());
+    if (auto done = carry_out(tree, plan, i, control); !done) control.fail_step(plan.record(i).step, done.error());
   }
 }
 

@@ -2,6 +2,7 @@
 
 #include <cstdlib>
 
+#include "enforce/launch/program/network.h"
 #include "kernel/process.h"
 #include "kernel/security.h"
 
@@ -101,6 +102,9 @@ Sys<char**> pointers(wire::List list) {
 }
 
 [[noreturn]] void execute(const Target& target, const Record& record, char** argv, char** environment) {
+  if (const Found listens = find(target.plan, Op::kListen); listens.there) {
+    must(target, listens.record.step, await_broker());
+  }
   must(target, record.step, target.control.send({.kind = Kind::kReady}));
   auto failed = kernel::execve(target.plan.string(record.refs[0]), argv, environment);
   const int code = failed.error().code;

@@ -1,0 +1,131 @@
+#include "cli/network_flags.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <initializer_list>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "base/text.h"
+#include "policy/network/address.h"
+#include "policy/network/address_class.h"
+#include "policy/network/name.h"
+#include "policy/network/rule.h"
+#include "report/json.h"
+
+namespace cordon::cli {
+namespace {
+
+namespace network = policy::network;
+
+struct Mistake {
+  std::string message, mend;
+};
+template <class T>
+using Read = base::Result<T, Mistake>;
+
+base::Result<void, Stop> refuse(const Arguments& arguments, std::string code, Mistake mistake) {
+  return base::fail(stop(report::refused_usage(std::move(code), std::move(mistake.message), std::move(mistake.mend),
+                                               usage_line(*arguments.command, 78))));
+}
+
+/// Only what a flag can open: the rest is never dialled, and a flag that does nothing would be believed.
+Read<network::Block> block_in(const std::string& text) {
+  auto block = network::parse_block(text);
+  if (const auto address = network::parse_address(text); address && !block)
+    block = network::Block{.address = *address, .length = address->bits()};
+  if (!block)
+    return base::fail(Mistake{fmt::format("--allow-address {} is no block of addresses", base::shown(text)),
+                              "--allow-address 10.0.0.0/8"});
+  if (network::plain_class(block->address) >= network::kFirstNever)
+    return base::fail(Mistake{fmt::format("--allow-address {} is {}, which is never reached", base::shown(text),
+                                          network::class_name(network::plain_class(block->address))),
+                              "leave it out"});
+  return *block;
+}
+
+std::string percent_decoded(std::string_view text) {
+  std::string out;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const auto digit = [&](std::size_t at) { return std::string_view("0123456789abcdef").find(text[at] | 0x20); };
+    const bool escape = text[i] == '%' && i + 2 < text.size() && digit(i + 1) < 16 && digit(i + 2) < 16;
+    out += escape ? static_cast<char>(digit(i + 1) * 16 + digit(i + 2)) : text[i];
+    if (escape) i += 2;
+  }
+  return out;
+}
+
+/// "http://user:password@host:port": the only kind of proxy that can be asked for a tunnel in the clear.
+std::optional<policy::UpstreamProxy> proxy_in(std::string_view url) {
+  policy::UpstreamProxy out;
+  if (url.starts_with("http://")) url.remove_prefix(7);
+  if (url.contains("://")) return std::nullopt;
+  if (url.ends_with('/')) url.remove_suffix(1);
+  if (const std::size_t at = url.rfind('@'); at != std::string_view::npos) {
+    out.authorization = "Basic " + report::base64(percent_decoded(url.substr(0, at)));
+    url.remove_prefix(at + 1);
+  }
+  const std::size_t colon = url.rfind(':');
+  const bool bare_ipv6 = url.ends_with(']');
+  out.port = colon == std::string_view::npos || bare_ipv6 ? "80" : std::string(url.substr(colon + 1));
+  out.host = network::lower_case(colon == std::string_view::npos || bare_ipv6 ? url : url.substr(0, colon));
+  if (out.host.starts_with('[') && out.host.ends_with(']')) out.host = out.host.substr(1, out.host.size() - 2);
+  const bool host = network::parse_address(out.host) || network::HostName::parse(out.host);
+  if (!host || !network::parse_port(out.port)) return std::nullopt;
+  return out;
+}
+
+/// An entry of NO_PROXY covers the host and what is below it. One that is no host of ours is passed over: then the
+/// proxy is asked, which reaches less and not more.
+std::vector<policy::NetworkRule> direct_in(std::string_view list) {
+  std::vector<policy::NetworkRule> out;
+  while (!list.empty()) {
+    const std::size_t comma = std::min(list.find(','), list.size());
+    std::string_view one = list.substr(0, comma);
+    list.remove_prefix(std::min(comma + 1, list.size()));
+    while (one.starts_with(' ')) one.remove_prefix(1);
+    while (one.ends_with(' ')) one.remove_suffix(1);
+    if (one.empty()) continue;
+    const std::string text = network::lower_case(one);
+    const bool literal = one == "*" || network::parse_address(text) || network::parse_block(text);
+    const std::string host = literal || text.starts_with('.') || text.starts_with("*.") ? text : "." + text;
+    if (network::parse_host(host, network::SuffixMeaning::kWithApex))
+      out.push_back({.host = host, .port = "*", .reason = {}, .at = {.span = {}, .source = "NO_PROXY"}});
+  }
+  return out;
+}
+
+std::string variable(const host::Caller& caller, std::initializer_list<const char*> names) {
+  for (const char* name : names) {
+    const auto found = caller.environment.find(name);
+    if (found != caller.environment.end() && !found->second.empty()) return found->second;
+  }
+  return {};
+}
+
+}  // namespace
+
+base::Result<void, Stop> network_posture(const Invocation& invocation, const Arguments& arguments,
+                                         policy::Posture& posture) {
+  for (const std::string& text : arguments.values("--allow-address")) {
+    auto block = block_in(text);
+    if (!block) return refuse(arguments, "allow-address-malformed", std::move(block).error());
+    posture.allow_address.push_back({to_string(*block), {.span = {}, .source = "--allow-address"}});
+  }
+  posture.proxy_env = arguments.has("--proxy-env");
+  const bool flag = arguments.has("--upstream-proxy");
+  const std::string url = flag ? arguments.value("--upstream-proxy")
+                               : variable(invocation.caller, {"HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy"});
+  if (url.empty() || (flag && url == "none")) return {};
+  posture.upstream = proxy_in(url);
+  if (!posture.upstream && flag)
+    return refuse(arguments, "upstream-proxy-malformed",
+                  {"--upstream-proxy takes a proxy that speaks HTTP", "--upstream-proxy http://HOST:PORT, or none"});
+  if (posture.upstream) posture.upstream->direct = direct_in(variable(invocation.caller, {"NO_PROXY", "no_proxy"}));
+  return {};
+}
+
+}  // namespace cordon::cli

@@ -1,0 +1,97 @@
+#include "enforce/outlet/destinations.h"
+
+#include <algorithm>
+#include <array>
+#include <string>
+#include <tuple>
+
+#include "base/error.h"
+#include "egress/lookup_wire.h"
+#include "policy/network/address_class.h"
+
+namespace cordon::enforce::outlet {
+namespace {
+
+using egress::Bound;
+using egress::Row;
+using egress::Verdict;
+
+std::string lookup_words(std::uint32_t status) {
+  constexpr std::array<const char*, 6> kWords = {"",
+                                                 "no such name",
+                                                 "no name server answered",
+                                                 "the name server failed",
+                                                 "the lookup took too long",
+                                                 "no resolver could be started"};
+  return status < kWords.size() ? kWords[status] : "the lookup failed";
+}
+
+std::string unreachable_words(std::uint32_t detail) {
+  if (detail >= egress::kUpstreamDetail) {
+    const auto status = detail - egress::kUpstreamDetail;
+    return status == 0 ? std::string("the upstream proxy gave no answer")
+                       : "the upstream proxy answered " + std::to_string(status);
+  }
+  if (detail >= egress::kLookupDetail) return lookup_words(detail - egress::kLookupDetail);
+  return base::errno_name(static_cast<int>(detail));
+}
+
+std::string bound_words(std::uint32_t detail) {
+  switch (static_cast<Bound>(detail)) {
+    case Bound::kConnections:
+      return "connections";
+    case Bound::kNames:
+      return "names";
+    case Bound::kHeadTime:
+      return "head-time";
+    case Bound::kGateQuestions:
+      return "gate-questions";
+    case Bound::kDnsConnections:
+      return "dns-connections";
+    case Bound::kIdle:
+      return "idle-time";
+    case Bound::kDescriptors:
+      return "descriptors";
+  }
+  return {};
+}
+
+std::string why(const Row& row) {
+  if (row.verdict == Verdict::kGuardBlocked)
+    return std::string(policy::network::class_name(static_cast<policy::network::AddressClass>(row.detail)));
+  if (row.verdict == Verdict::kUnreachable) return unreachable_words(row.detail);
+  if (row.verdict == Verdict::kOverBound) return bound_words(row.detail);
+  return {};
+}
+
+plan::Way way_of(egress::Via via) {
+  if (via == egress::Via::kDns) return plan::Way::kDns;
+  return via == egress::Via::kProxy ? plan::Way::kProxy : plan::Way::kDirect;
+}
+
+}  // namespace
+
+bool wants_descriptors(const Row& row) {
+  return row.verdict == Verdict::kOverBound && row.detail == static_cast<std::uint32_t>(Bound::kDescriptors);
+}
+
+std::vector<plan::Destination> destinations_of(const std::map<std::uint32_t, Row>& rows) {
+  std::vector<plan::Destination> out;
+  for (const auto& [id, row] : rows) {
+    out.push_back({.reach = static_cast<plan::Reach>(static_cast<std::uint8_t>(row.verdict) - 1),
+                   .way = way_of(row.via),
+                   .host = row.host,
+                   .port = row.port,
+                   .count = row.count,
+                   .bytes_out = row.bytes_out,
+                   .bytes_in = row.bytes_in,
+                   .why = why(row),
+                   .can_be_opened = row.verdict == Verdict::kGuardBlocked &&
+                                    row.detail < static_cast<std::uint32_t>(policy::network::kFirstNever)});
+  }
+  std::ranges::sort(out, {},
+                    [](const plan::Destination& one) { return std::tie(one.reach, one.host, one.port, one.way); });
+  return out;
+}
+
+}  // namespace cordon::enforce::outlet

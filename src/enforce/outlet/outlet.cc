@@ -1,0 +1,246 @@
+#include "enforce/outlet/outlet.h"
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <utility>
+
+#include "cordon_build_id.h"
+#include "enforce/outlet/destinations.h"
+#include "enforce/outlet/programs.h"
+#include "enforce/outlet/settings.h"
+#include "kernel/event.h"
+#include "kernel/process.h"
+#include "kernel/socket.h"
+
+namespace cordon::enforce::outlet {
+namespace {
+
+using base::Error;
+using base::Fd;
+using base::FdView;
+using base::Result;
+
+constexpr std::uint64_t kMs = 1'000'000;
+constexpr std::uint64_t kSilenceMs = 2'000;  // as docs/network.md says
+constexpr std::uint64_t kStartMs = 10'000;   // a machine that is short of everything still starts a program in that
+constexpr int kFarewellMs = 3'000;
+constexpr std::size_t kMostResolverStarts = 16;
+
+Result<void> worded(kernel::Sys<void> done) {
+  if (!done) return base::fail(kernel::error_at(done.error(), kBroker));
+  return {};
+}
+
+std::optional<egress::Record> record_in(const kernel::Received& got, std::span<const std::byte> buffer) {
+  return got.bytes > buffer.size() ? std::nullopt : egress::decode_record(buffer.first(got.bytes));
+}
+
+}  // namespace
+
+Result<Outlet> Outlet::make(const plan::Plan& plan, std::string directory) {
+  Outlet out;
+  out.directory_ = std::move(directory);
+  CORDON_OK(out.set_up(plan));
+  return out;
+}
+
+Result<void> Outlet::set_up(const plan::Plan& plan) {
+  CORDON_TRY(config_, settings_of(plan));
+  for (std::size_t i = 0; i < plan.steps.size(); ++i) {
+    if (std::holds_alternative<plan::step::Listen>(plan.steps[i].act))
+      steps_.push_back(static_cast<std::uint16_t>(i + 1));
+  }
+  sockets_.resize(steps_.size());
+  auto epoll = kernel::epoll_create();
+  if (!epoll) return base::fail(kernel::error_at(epoll.error(), kBroker));
+  epoll_ = std::move(*epoll);
+  auto timer = kernel::timerfd_create();
+  if (!timer) return base::fail(kernel::error_at(timer.error(), kBroker));
+  timer_ = std::move(*timer);
+  return watch(Source::kTimer, timer_);
+}
+
+Result<void> Outlet::take_socket(base::StepId step, Fd socket) {
+  const auto found = std::ranges::find(steps_, step.value);
+  const auto place = static_cast<std::size_t>(found - steps_.begin());
+  if (found == steps_.end() || sockets_[place].valid() || state_ != State::kWaiting) {
+    return base::fail(Error{.operation = "recvmsg",
+                            .subject = "the launcher's report",
+                            .step = step,
+                            .detail = "a listening socket that nobody asked for"});
+  }
+  sockets_[place] = std::move(socket);
+  if (++taken_ < sockets_.size()) return {};
+  state_ = State::kStarting;
+  return start_broker(From::kInstalled);
+}
+
+Result<void> Outlet::start_broker(From from) {
+  Fd program = from == From::kInstalled ? installed_program(directory_, kBroker) : Fd();
+  broker_from_ = program.valid() ? From::kInstalled : From::kEmbedded;
+  if (!program.valid()) {
+    CORDON_TRY(program, embedded_program(kBroker));
+  }
+  CORDON_TRY(const Fd config, sealed_memory("cordon-egress", encode(config_), kernel::kMfdNoexecSeal));
+  auto control = kernel::socketpair(SOCK_SEQPACKET);
+  auto resolver = kernel::socketpair(SOCK_SEQPACKET);
+  if (!control) return base::fail(kernel::error_at(control.error(), kBroker));
+  if (!resolver) return base::fail(kernel::error_at(resolver.error(), kBroker));
+  std::vector<FdView> fds = {config, control->theirs, resolver->theirs};
+  for (const Fd& socket : sockets_) fds.push_back(socket);
+  CORDON_TRY(broker_, spawn(program, kBroker, fds));
+  control_ = std::move(control->ours);
+  resolver_socket_ = std::move(resolver->ours);
+  heard_ns_ = kernel::monotonic_ns();
+  CORDON_OK(worded(kernel::timerfd_settime(timer_, kStartMs * kMs)));
+  CORDON_OK(watch(Source::kControl, control_));
+  return watch(Source::kResolver, resolver_socket_);
+}
+
+Result<void> Outlet::watch(Source source, FdView fd) {
+  return worded(kernel::epoll_add(epoll_, fd, EPOLLIN, static_cast<std::uint64_t>(source)));
+}
+
+void Outlet::forget(FdView fd) { static_cast<void>(kernel::epoll_remove(epoll_, fd).has_value()); }
+
+void Outlet::service() {
+  std::array<epoll_event, 4> events{};
+  const auto got = kernel::epoll_wait(epoll_, events, 0);
+  for (const epoll_event& event : std::span(events).first(got.value_or(0))) {
+    switch (static_cast<Source>(event.data.u64)) {
+      case Source::kControl:
+        on_control();
+        break;
+      case Source::kTimer:
+        on_timer();
+        break;
+      case Source::kResolver:
+        on_resolver();
+        break;
+      case Source::kResolverEnd:
+        on_resolver_end();
+        break;
+    }
+  }
+}
+
+/// What it said while we were stopped is read first: that was no silence.
+void Outlet::on_timer() {
+  std::array<std::byte, 8> expirations{};
+  static_cast<void>(kernel::read(timer_, expirations).has_value());
+  on_control();
+  if (state_ == State::kLost) return;
+  const std::uint64_t due = heard_ns_ + (state_ == State::kServing ? kSilenceMs : kStartMs) * kMs;
+  const std::uint64_t now = kernel::monotonic_ns();
+  if (now >= due) return lose("it gave no sign of life");
+  static_cast<void>(kernel::timerfd_settime(timer_, due - now).has_value());
+}
+
+void Outlet::on_control() {
+  std::array<std::byte, egress::kMostRecordBytes> buffer;
+  while (state_ != State::kLost) {
+    const auto got = kernel::receive_message(control_, buffer, MSG_DONTWAIT);
+    if (!got && got.error().code == EAGAIN) return;
+    if (!got || got->bytes == 0) return lose("it is gone");
+    const auto record = record_in(*got, buffer);
+    if (!record) return lose("what it says cannot be understood");
+    heard_ns_ = kernel::monotonic_ns();
+    take(*record);
+  }
+}
+
+void Outlet::take(const egress::Record& record) {
+  if (const auto* row = std::get_if<egress::Row>(&record)) {
+    rows_[row->id] = *row;
+    if (wants_descriptors(*row)) lose("it has run out of descriptors", EMFILE);
+  } else if (const auto* ready = std::get_if<egress::Ready>(&record)) {
+    take_ready(*ready);
+  } else if (const auto* asked = std::get_if<egress::Question>(&record)) {
+    questions_.push_back({asked->id, asked->host, asked->port, asked->asker_port});
+  } else if (const auto* failed = std::get_if<egress::Failed>(&record)) {
+    lose("it could not be set up: " + failed->what, failed->code);
+  }
+}
+
+/// Another build's broker has said nothing yet that counts: ours takes its place.
+void Outlet::take_ready(const egress::Ready& ready) {
+  if (ready.build_id != CORDON_BUILD_ID) {
+    if (broker_from_ == From::kEmbedded) return lose("it is of another build");
+    broker_.end();
+    if (auto started = start_broker(From::kEmbedded); !started) {
+      state_ = State::kLost;
+      error_ = std::move(started).error();
+    }
+    return;
+  }
+  state_ = State::kServing;
+  static_cast<void>(kernel::timerfd_settime(timer_, kSilenceMs * kMs).has_value());
+  sockets_.clear();  // whoever holds them keeps the network open: from here on the broker alone does
+}
+
+void Outlet::on_resolver() {
+  if (resolver_.valid() || state_ == State::kLost) return;
+  // A resolver that always dies is not started for ever: its names stay unreachable, which is closed.
+  if (++resolver_starts_ > kMostResolverStarts) return forget(resolver_socket_);
+  auto started = start_resolver();
+  if (!started) return forget(resolver_socket_);
+  resolver_ = std::move(*started);
+  forget(resolver_socket_);
+  if (!watch(Source::kResolverEnd, resolver_.pidfd())) resolver_.end();
+}
+
+Result<Child> Outlet::start_resolver() {
+  Fd program = broker_from_ == From::kInstalled ? installed_program(directory_, kResolver) : Fd();
+  if (!program.valid()) {
+    CORDON_TRY(program, embedded_program(kResolver));
+  }
+  const std::array<FdView, 1> fds = {resolver_socket_};
+  return spawn(program, kResolver, fds);
+}
+
+void Outlet::on_resolver_end() {
+  forget(resolver_.pidfd());
+  resolver_.end();
+  static_cast<void>(watch(Source::kResolver, resolver_socket_).has_value());
+}
+
+void Outlet::lose(std::string detail, int code) {
+  if (state_ == State::kLost) return;
+  state_ = State::kLost;
+  error_ = Error{.operation = "serve", .subject = kBroker, .code = code, .detail = std::move(detail)};
+  if (!steps_.empty()) error_->step = {steps_.front()};
+  sockets_.clear();
+  broker_.end();  // what it held goes with it: closed
+}
+
+void Outlet::answer(std::uint64_t id, GateAnswer answer) {
+  static_assert(static_cast<int>(GateAnswer::kNever) == static_cast<int>(egress::GateAnswer::kNever));
+  const auto bytes = encode(egress::Answer{id, static_cast<egress::GateAnswer>(answer)});
+  static_cast<void>(kernel::send(control_, bytes, MSG_NOSIGNAL | MSG_DONTWAIT).has_value());
+}
+
+std::vector<plan::Destination> Outlet::finish() {
+  if (state_ == State::kServing) {
+    const auto bytes = encode(egress::Finish{});
+    static_cast<void>(kernel::send(control_, bytes, MSG_NOSIGNAL | MSG_DONTWAIT).has_value());
+    std::array<std::byte, egress::kMostRecordBytes> buffer;
+    const std::uint64_t until = kernel::monotonic_ns() + kFarewellMs * kMs;
+    while (kernel::monotonic_ns() < until) {
+      std::array<pollfd, 1> more{pollfd{.fd = control_.get(), .events = POLLIN, .revents = 0}};
+      if (kernel::poll(more, 100).value_or(0) == 0) continue;
+      const auto got = kernel::receive_message(control_, buffer, MSG_DONTWAIT);
+      if (!got || got->bytes == 0) break;
+      const auto record = record_in(*got, buffer);
+      if (record && std::holds_alternative<egress::Finished>(*record)) break;
+      if (const auto* row = record ? std::get_if<egress::Row>(&*record) : nullptr) rows_[row->id] = *row;
+    }
+  }
+  control_.reset();  // by which both end, if they have not yet
+  resolver_socket_.reset();
+  resolver_.end();
+  broker_.end(state_ == State::kServing ? kFarewellMs : 0);
+  return destinations_of(rows_);
+}
+
+}  // namespace cordon::enforce::outlet

@@ -1,0 +1,135 @@
+// What a plan becomes for the broker, what its rows become for the report, and how an outlet is lost.
+#include "enforce/outlet/outlet.h"
+
+#include <fcntl.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <poll.h>
+#include <sys/socket.h>
+
+#include "enforce/outlet/destinations.h"
+#include "enforce/outlet/settings.h"
+
+namespace cordon::enforce::outlet {
+namespace {
+
+namespace step = plan::step;
+using plan::Reach;
+using testing::HasSubstr;
+using testing::SizeIs;
+
+plan::Plan with_listeners() {
+  plan::Plan plan;
+  plan.egress = plan::Egress{.allow = {{"a.example", "443", {}}, {".b.example", "1-9", {}}},
+                             .opened = {"10.0.0.0/8"},
+                             .ipv6 = true,
+                             .upstream = {}};
+  const auto listen = [&](step::ListenFor what, const char* address) {
+    plan.steps.push_back({.act = step::Listen{.what = what, .address = address, .port = 1}, .reason = {}, .at = {}});
+  };
+  listen(step::ListenFor::kProxy, "127.0.0.1");
+  listen(step::ListenFor::kProxy, "::1");
+  return plan;
+}
+
+TEST(OutletSettings, AreWhatThePlanSays) {
+  const auto config = settings_of(with_listeners());
+  ASSERT_TRUE(config);
+  EXPECT_THAT(config->rules.allow, SizeIs(2));
+  EXPECT_EQ(config->rules.allow[1].host.suffix, policy::network::SuffixMeaning::kBelowOnly);
+  EXPECT_THAT(config->opened, SizeIs(1));
+  ASSERT_THAT(config->listeners, SizeIs(2));
+  EXPECT_EQ(config->listeners[1].family, policy::network::Family::kIpv6);
+  EXPECT_EQ(config->gate, egress::Gate::kAbsent);
+  EXPECT_EQ(config->ipv6, egress::Ipv6::kPresent);
+}
+
+TEST(OutletSettings, ATextThatCannotBeReadIsAnErrorAndNoRule) {
+  plan::Plan plan = with_listeners();
+  plan.egress->allow.push_back({"a b", "443", {}});
+  const auto config = settings_of(plan);
+  ASSERT_FALSE(config);
+  EXPECT_EQ(config.error().subject, "a b:443");
+}
+
+egress::Row row(std::uint32_t id, egress::Verdict verdict, std::uint32_t detail) {
+  return {.id = id, .verdict = verdict, .port = 443, .detail = detail, .count = 2, .host = "a.example"};
+}
+
+TEST(OutletDestinations, SayWhyInWords) {
+  const auto class_of = [](policy::network::AddressClass one) { return static_cast<std::uint32_t>(one); };
+  const auto all = destinations_of(
+      {{0, row(0, egress::Verdict::kUnreachable, ECONNREFUSED)},
+       {1, row(1, egress::Verdict::kUnreachable, egress::kLookupDetail + 1)},
+       {2, row(2, egress::Verdict::kUnreachable, egress::kUpstreamDetail + 403)},
+       {3, row(3, egress::Verdict::kGuardBlocked, class_of(policy::network::AddressClass::kPrivate))},
+       {4, row(4, egress::Verdict::kGuardBlocked, class_of(policy::network::AddressClass::kLoopback))}});
+  ASSERT_THAT(all, SizeIs(5));
+  EXPECT_EQ(all[0].reach, Reach::kGuardBlocked);
+  EXPECT_TRUE(all[0].can_be_opened);
+  EXPECT_FALSE(all[1].can_be_opened);
+  EXPECT_EQ(all[2].why, "ECONNREFUSED");
+  EXPECT_EQ(all[3].why, "no such name");
+  EXPECT_EQ(all[4].why, "the upstream proxy answered 403");
+}
+
+base::Fd listening() {
+  base::Fd socket(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  EXPECT_EQ(::listen(socket.get(), 1), 0);
+  return socket;
+}
+
+void serve_until(Outlet& outlet, Outlet::State wanted) {
+  for (int i = 0; i < 100 && outlet.state() != wanted && outlet.state() != Outlet::State::kLost; ++i) {
+    pollfd one{outlet.poll_fd().get(), POLLIN, 0};
+    ::poll(&one, 1, 100);
+    outlet.service();
+  }
+}
+
+class Started : public testing::Test {
+ protected:
+  void SetUp() override {
+    auto made = Outlet::make(with_listeners(), "");
+    ASSERT_TRUE(made) << to_string(made.error());
+    outlet.emplace(std::move(*made));
+    ASSERT_TRUE(outlet->take_socket({1}, listening()));
+    ASSERT_EQ(outlet->state(), Outlet::State::kWaiting);
+    const auto taken = outlet->take_socket({2}, listening());
+    ASSERT_TRUE(taken) << to_string(taken.error());
+    serve_until(*outlet, Outlet::State::kServing);
+    ASSERT_EQ(outlet->state(), Outlet::State::kServing);
+  }
+  std::optional<Outlet> outlet;
+};
+
+TEST_F(Started, ServesOnceEverySocketHasCome) {
+  EXPECT_FALSE(outlet->take_socket({1}, listening())) << "one more than the plan has";
+  EXPECT_THAT(outlet->finish(), SizeIs(0));
+}
+
+TEST_F(Started, ABrokerThatIsKilledIsAnOutletThatIsLost) {
+  ASSERT_GT(outlet->broker_pid(), 0);
+  ::kill(outlet->broker_pid(), SIGKILL);
+  serve_until(*outlet, Outlet::State::kLost);
+  EXPECT_EQ(outlet->state(), Outlet::State::kLost);
+  EXPECT_THAT(outlet->error().detail, HasSubstr("it is gone"));
+}
+
+TEST_F(Started, ABrokerThatSaysNothingIsKilled) {
+  const pid_t pid = outlet->broker_pid();
+  ::kill(pid, SIGSTOP);
+  serve_until(*outlet, Outlet::State::kLost);
+  EXPECT_EQ(outlet->state(), Outlet::State::kLost);
+  EXPECT_THAT(outlet->error().detail, HasSubstr("no sign of life"));
+  EXPECT_EQ(::kill(pid, 0), -1) << "killed and reaped";
+}
+
+TEST(Outlet, ASocketThatThePlanDoesNotHaveIsRefused) {
+  auto outlet = Outlet::make(with_listeners(), "");
+  ASSERT_TRUE(outlet);
+  EXPECT_FALSE(outlet->take_socket({7}, listening()));
+}
+
+}  // namespace
+}  // namespace cordon::enforce::outlet

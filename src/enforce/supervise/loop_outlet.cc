@@ -1,0 +1,61 @@
+// The Loop and the run's way out (enforce/outlet).
+#include <fmt/format.h>
+
+#include <csignal>
+#include <span>
+#include <utility>
+
+#include "base/error.h"
+#include "enforce/supervise/loop.h"
+#include "kernel/event.h"
+#include "kernel/socket.h"
+
+namespace cordon::enforce::supervise {
+
+base::Result<void> Run::Loop::take_socket(base::StepId step, base::Fd socket) {
+  if (!outlet_) return {};  // not of the plan: progress_ has refused it
+  if (auto taken = outlet_->take_socket(step, std::move(socket)); !taken) progress_.fail_setup(taken.error());
+  return {};
+}
+
+base::Result<void> Run::Loop::on_outlet() {
+  using State = outlet::Outlet::State;
+  outlet_->service();
+  ask();
+  if (outlet_->state() == State::kLost) {
+    outlet_lost();
+  } else if (outlet_->state() == State::kServing && !std::exchange(told_to_go_, true)) {
+    const launch::Message go{.kind = launch::Kind::kGo};
+    // A child that is gone already says so by itself.
+    static_cast<void>(kernel::send_message(control_, std::as_bytes(std::span(&go, 1))).has_value());
+  }
+  return {};
+}
+
+void Run::Loop::ask() {
+  for (const outlet::Asked& asked : outlet_->take_questions()) {
+    const auto answer = [this, id = asked.id](outlet::GateAnswer given) {
+      if (outlet_) outlet_->answer(id, given);
+    };
+    if (on_question_) on_question_(asked, answer);
+    if (!on_question_) answer(outlet::GateAnswer::kNo);
+  }
+}
+
+/// Before the target: it does not start. After: what it was promised of the network is not held any more, though
+/// nothing passes.
+void Run::Loop::outlet_lost() {
+  const base::Error& why = outlet_->error();
+  static_cast<void>(kernel::epoll_remove(epoll_, outlet_->poll_fd()).has_value());
+  if (!told_to_go_) return progress_.fail_setup(why);
+  static_cast<void>(on_life());  // it may have ended by itself just now
+  progress_.lapsed({.layer = plan::Layer::kNetwork,
+                    .what = fmt::format("cordon-broker was lost ({}{}), so nothing of the network could be reached",
+                                        why.detail, why.code == 0 ? "" : ", " + base::errno_name(why.code)),
+                    .mend = {},
+                    .step = why.step,
+                    .target = {}});
+  end_run(plan::EndedBy::kLapse, SIGKILL);
+}
+
+}  // namespace cordon::enforce::supervise

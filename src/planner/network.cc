@@ -1,0 +1,167 @@
+#include "planner/network.h"
+
+#include <fmt/format.h>
+
+#include <cstdint>
+#include <set>
+#include <utility>
+
+#include "base/error.h"
+#include "base/text.h"
+#include "planner/host.h"
+#include "policy/network/rule.h"
+#include "policy/network/synthetic.h"
+
+namespace cordon::planner {
+namespace {
+
+namespace network = policy::network;
+namespace step = plan::step;
+using plan::Feature;
+using plan::Layer;
+using step::ListenFor;
+
+// Below 1024: the target has no right to these, so it loses none.
+constexpr std::uint16_t kRedirectPort = 1;
+constexpr std::uint16_t kDnsPort = 53;
+constexpr std::uint16_t kProxyPort = 128;
+
+constexpr std::size_t kMostPorts = 256;  // a listener for each, of both families
+
+constexpr auto kMeaning = network::SuffixMeaning::kBelowOnly;
+
+/// The ports that the rules name, as long as they are few.
+std::set<std::uint16_t> ports_of(const policy::Policy& policy) {
+  std::set<std::uint16_t> out;
+  for (const policy::NetworkRule& rule : policy.network) {
+    const auto ports = network::parse_ports(rule.port);
+    if (!ports) continue;
+    for (std::uint32_t port = ports->first; port <= ports->last && out.size() <= kMostPorts; ++port)
+      out.insert(static_cast<std::uint16_t>(port));
+  }
+  return out;
+}
+
+void refuse_host(Draft& draft, Feature feature, const base::Span& at, std::string message, std::string mend) {
+  draft.refuse(Code::kFeatureMissing, at, std::move(message), std::move(mend));
+  draft.items.back().layer = Layer::kNetwork;
+  draft.items.back().feature = feature;
+}
+
+std::string cause_of(const plan::FeatureFact& fact) {
+  std::string out;
+  if (!fact.operation.empty()) out += fmt::format(": {} failed", fact.operation);
+  if (!fact.operation.empty() && fact.code != 0) out += fmt::format(" ({})", base::errno_name(fact.code));
+  if (!fact.cause.empty()) out += fmt::format("; {}", fact.cause);
+  return out;
+}
+
+/// Without nf_tables each granted port has a listener of its own.
+void check_listeners(Draft& draft) {
+  const plan::FeatureFact& fact = draft.facts.feature(Feature::kNatRedirect);
+  const base::Span& at = draft.policy.network.empty() ? base::Span{} : draft.policy.network.front().at.span;
+  if (draft.policy.posture.ask) {
+    refuse_host(draft, Feature::kNatRedirect, {},
+                "--ask needs nf_tables, so that a connection to any port arrives" + cause_of(fact), fact.mend);
+  }
+  if (ports_of(draft.policy).size() <= kMostPorts) return;
+  refuse_host(draft, Feature::kNatRedirect, at,
+              fmt::format("without nf_tables at most {} ports can be granted{}", kMostPorts, cause_of(fact)),
+              fact.mend.empty() ? "name the ports that are needed" : fact.mend);
+}
+
+void listen(Draft& draft, ListenFor what, std::string address, std::uint16_t port, std::string reason) {
+  draft.step(step::Listen{.what = what, .address = std::move(address), .port = port}, Layer::kNetwork,
+             std::move(reason));
+}
+
+void listen_at_all(Draft& draft, ListenFor what, std::uint16_t port, const std::string& reason) {
+  listen(draft, what, "0.0.0.0", port, reason);
+  if (draft.plan.egress->ipv6) listen(draft, what, "::", port, reason);
+}
+
+void listen_redirected(Draft& draft) {
+  const bool ipv6 = draft.plan.egress->ipv6;
+  draft.step(step::Redirect{.port = kRedirectPort, .ipv6 = ipv6}, Layer::kNetwork, "network");
+  listen(draft, ListenFor::kRedirected, "127.0.0.1", kRedirectPort, "network");
+  if (ipv6) listen(draft, ListenFor::kRedirected, "::1", kRedirectPort, "network");
+  listen(draft, ListenFor::kDnsTcp, "127.0.0.1", kDnsPort, "names");
+  listen(draft, ListenFor::kProxy, "127.0.0.1", kProxyPort, "clients that want a proxy");
+}
+
+void listen_on_ports(Draft& draft) {
+  const std::set<std::uint16_t> ports = ports_of(draft.policy);
+  for (const std::uint16_t port : ports) listen_at_all(draft, ListenFor::kPort, port, "network");
+  if (!ports.contains(kDnsPort)) listen_at_all(draft, ListenFor::kDnsTcp, kDnsPort, "names");
+  if (!ports.contains(kProxyPort))
+    listen(draft, ListenFor::kProxy, "127.0.0.1", kProxyPort, "clients that want a proxy");
+  draft.note("ports-taken",
+             "this kernel has no nf_tables: the target cannot listen on a port that the manifest lets it reach, and a "
+             "connection to another port is refused without being reported",
+             draft.policy.network.front().at.span);
+}
+
+plan::Egress egress_of(const Draft& draft) {
+  plan::Egress out{.allow = {}, .opened = {}, .ipv6 = !lacks(draft.facts, Feature::kIpv6), .upstream = {}};
+  for (const policy::NetworkRule& rule : draft.policy.network) {
+    const auto parsed = network::parse_rule(rule.host, rule.port, kMeaning);
+    if (parsed) out.allow.push_back({to_string(parsed->host), to_string(parsed->ports), rule.at.span});
+  }
+  const policy::Posture& posture = draft.policy.posture;
+  for (const policy::Text& block : posture.allow_address) out.opened.push_back(block.value);
+  out.asks = posture.ask;
+  if (posture.upstream) {
+    const auto port = network::parse_port(posture.upstream->port);
+    out.upstream = plan::Upstream{.host = posture.upstream->host,
+                                  .port = port ? *port : std::uint16_t{0},
+                                  .authorization = posture.upstream->authorization,
+                                  .direct = {}};
+    for (const policy::NetworkRule& rule : posture.upstream->direct)
+      out.upstream->direct.push_back({rule.host, rule.port, rule.at.span});
+  }
+  return out;
+}
+
+}  // namespace
+
+bool has_way_out(const policy::Policy& policy) { return !policy.network.empty() || policy.posture.ask; }
+
+void check_network(Draft& draft) {
+  if (!has_way_out(draft.policy)) return;
+  for (const policy::NetworkRule& rule : draft.policy.network) {
+    const auto parsed = network::parse_rule(rule.host, rule.port, kMeaning);
+    if (!parsed) draft.refuse(Code::kNetworkRuleInvalid, rule.at.span, parsed.error().message, parsed.error().hint);
+  }
+  if (const plan::FeatureFact& fact = draft.facts.feature(Feature::kNetNamespace);
+      lacks(draft.facts, Feature::kNetNamespace) && draft.policy.posture.allow_degraded) {
+    // Without --allow-degraded the missing namespace is refused anyway.
+    refuse_host(draft, Feature::kNetNamespace, {},
+                "without a network of its own the target's connections cannot be held to the rules" + cause_of(fact),
+                fact.mend);
+  }
+  if (lacks(draft.facts, Feature::kNatRedirect)) check_listeners(draft);
+}
+
+void connect_network(Draft& draft) {
+  if (!has_way_out(draft.policy)) return;
+  draft.plan.egress = egress_of(draft);
+  draft.step(step::LocalNetwork{.address = to_string(network::kOwnIpv4)}, Layer::kNetwork, "network");
+  if (draft.plan.egress->ipv6)
+    draft.step(step::LocalNetwork{.address = to_string(network::kOwnIpv6)}, Layer::kNetwork, "network");
+  if (lacks(draft.facts, Feature::kNatRedirect)) {
+    listen_on_ports(draft);
+  } else {
+    listen_redirected(draft);
+  }
+  listen_at_all(draft, ListenFor::kDnsUdp, kDnsPort, "names");
+}
+
+std::string proxy_address() { return fmt::format("http://127.0.0.1:{}", kProxyPort); }
+
+std::string resolver_settings(const policy::Policy& policy) {
+  if (has_way_out(policy)) return fmt::format("nameserver {}\n", to_string(network::kOwnIpv4));
+  // No server: the resolver then asks 127.0.0.1 and is refused at once, instead of waiting for an answer.
+  return "options timeout:1 attempts:1\n";
+}
+
+}  // namespace cordon::planner

@@ -1,0 +1,142 @@
+// The network of a plan: the order of what is made, what each host can and cannot have, and what leaves the planner.
+#include "planner/network.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "planner/fake_host_test.h"
+
+namespace cordon::planner {
+namespace {
+
+namespace step = plan::step;
+using plan::Feature;
+using ::testing::ElementsAre;
+using testing::FakeHost;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using testing::must_plan;
+using testing::PolicyMaker;
+using testing::with_script;
+
+policy::Policy reaching(std::vector<std::pair<std::string, std::string>> rules) {
+  policy::Policy policy = PolicyMaker("/home/me/p/run").policy;
+  int line = 2;
+  for (auto& [host, port] : rules) policy.network.push_back({host, port, "", {{"m.yaml", line++, 1, 1}, ""}});
+  return policy;
+}
+
+/// The network's steps in their order: "listen redirected 127.0.0.1 1".
+std::vector<std::string> network_of(const plan::Plan& plan) {
+  std::vector<std::string> out;
+  for (const plan::Step& one : plan.steps) {
+    if (const auto* local = std::get_if<step::LocalNetwork>(&one.act)) out.push_back("local " + local->address);
+    if (const auto* redirect = std::get_if<step::Redirect>(&one.act))
+      out.push_back("redirect " + std::to_string(redirect->port) + (redirect->ipv6 ? " both" : " ipv4"));
+    if (const auto* listen = std::get_if<step::Listen>(&one.act))
+      out.push_back(std::string(plan::listen_name(listen->what)) + " " + listen->address + " " +
+                    std::to_string(listen->port));
+    if (std::holds_alternative<step::Loopback>(one.act)) out.emplace_back("loopback");
+    if (std::holds_alternative<step::BuildRoot>(one.act)) out.emplace_back("root");
+  }
+  return out;
+}
+
+std::string refusals_of(const plan::Refusal& refusal) {
+  std::string out;
+  for (const plan::RefusedItem& item : refusal.items) out += item.code + ": " + item.message + "\n";
+  return out;
+}
+
+TEST(NetworkPlan, WithoutARuleThereIsNothingButLo) {
+  FakeHost host = with_script("#!/bin/sh");
+  const plan::Plan plan = must_plan(host.plan(reaching({})));
+  EXPECT_THAT(network_of(plan), ElementsAre("root", "loopback"));
+  EXPECT_FALSE(plan.egress.has_value());
+}
+
+TEST(NetworkPlan, AWayOutIsMadeBeforeTheMounts) {
+  FakeHost host = with_script("#!/bin/sh");
+  const plan::Plan plan = must_plan(host.plan(reaching({{"a.example", "443"}})));
+  EXPECT_THAT(network_of(plan), ElementsAre("local 198.18.0.1", "local fd63:6f72:646e::1", "redirect 1 both",
+                                            "redirected 127.0.0.1 1", "redirected ::1 1", "dns-tcp 127.0.0.1 53",
+                                            "proxy 127.0.0.1 128", "dns-udp 0.0.0.0 53", "dns-udp :: 53", "root"));
+  ASSERT_TRUE(plan.egress.has_value());
+  EXPECT_THAT(plan.egress->allow, ElementsAre(plan::NetworkRule{"a.example", "443", {"m.yaml", 2, 1, 1}}));
+  EXPECT_TRUE(plan.egress->ipv6);
+}
+
+TEST(NetworkPlan, AHostWithoutIpv6HasNoneInside) {
+  FakeHost host = with_script("#!/bin/sh");
+  host.facts.feature(Feature::kIpv6).state = plan::Availability::kNo;
+  const plan::Plan plan = must_plan(host.plan(reaching({{"a.example", "443"}})));
+  EXPECT_THAT(network_of(plan),
+              ElementsAre("local 198.18.0.1", "redirect 1 ipv4", "redirected 127.0.0.1 1", "dns-tcp 127.0.0.1 53",
+                          "proxy 127.0.0.1 128", "dns-udp 0.0.0.0 53", "root"));
+  EXPECT_FALSE(plan.egress->ipv6);
+}
+
+TEST(NetworkPlan, WithoutNfTablesEachGrantedPortHasItsListener) {
+  FakeHost host = with_script("#!/bin/sh");
+  host.facts.feature(Feature::kIpv6).state = plan::Availability::kNo;
+  host.facts.feature(Feature::kNatRedirect).state = plan::Availability::kNo;
+  const plan::Plan plan = must_plan(host.plan(reaching({{"a.example", "443"}, {"b.example", "8000-8001"}})));
+  EXPECT_THAT(network_of(plan),
+              ElementsAre("local 198.18.0.1", "port 0.0.0.0 443", "port 0.0.0.0 8000", "port 0.0.0.0 8001",
+                          "dns-tcp 0.0.0.0 53", "proxy 127.0.0.1 128", "dns-udp 0.0.0.0 53", "root"));
+  ASSERT_FALSE(plan.notes.empty());
+  EXPECT_EQ(plan.notes.front().code, "ports-taken");
+}
+
+TEST(NetworkPlan, WithoutNfTablesWideRulesAreRefused) {
+  FakeHost host = with_script("#!/bin/sh");
+  plan::FeatureFact& fact = host.facts.feature(Feature::kNatRedirect);
+  fact.state = plan::Availability::kNo;
+  fact.operation = "netlink(nf_tables)";
+  fact.code = 93;
+  for (const char* ports : {"*", "1000-1256"}) {
+    const auto verdict = host.plan(reaching({{"a.example", ports}}));
+    ASSERT_TRUE(std::holds_alternative<plan::Refusal>(verdict)) << ports;
+    const plan::Refusal& refusal = std::get<plan::Refusal>(verdict);
+    EXPECT_THAT(refusals_of(refusal), HasSubstr("without nf_tables at most 256 ports can be granted: "
+                                                "netlink(nf_tables) failed (EPROTONOSUPPORT)"));
+    EXPECT_EQ(refusal.items.front().at.line, 2);
+  }
+  must_plan(host.plan(reaching({{"a.example", "1000-1255"}})));
+}
+
+TEST(NetworkPlan, ARuleThatNobodyCanReadIsRefusedAndNeverWider) {
+  FakeHost host = with_script("#!/bin/sh");
+  for (const char* wrong : {"a example", "0177.0.0.1", "a..b", "*.*"}) {
+    const auto verdict = host.plan(reaching({{wrong, "443"}}));
+    ASSERT_TRUE(std::holds_alternative<plan::Refusal>(verdict)) << wrong;
+    EXPECT_EQ(std::get<plan::Refusal>(verdict).items.front().code, "network-rule-invalid") << wrong;
+  }
+}
+
+TEST(NetworkPlan, WithoutANetworkOfItsOwnNoRuleIsHeld) {
+  FakeHost host = with_script("#!/bin/sh");
+  host.facts.feature(Feature::kNetNamespace).state = plan::Availability::kNo;
+  policy::Policy policy = reaching({{"a.example", "443"}});
+  policy.posture.allow_degraded = true;
+  const auto verdict = host.plan(policy);
+  ASSERT_TRUE(std::holds_alternative<plan::Refusal>(verdict));
+  EXPECT_THAT(refusals_of(std::get<plan::Refusal>(verdict)), HasSubstr("cannot be held to the rules"));
+}
+
+TEST(NetworkPlan, NamesAreAskedOfTheBrokerInside) {
+  EXPECT_EQ(resolver_settings(reaching({{"a.example", "443"}})), "nameserver 198.18.0.1\n");
+  EXPECT_THAT(resolver_settings(reaching({})), ::testing::Not(HasSubstr("nameserver")));
+}
+
+TEST(NetworkPlan, TheProxyIsNamedInTheEnvironmentWhereItIsAskedFor) {
+  FakeHost host = with_script("#!/bin/sh");
+  policy::Policy policy = reaching({{"a.example", "443"}});
+  policy.posture.proxy_env = true;
+  const plan::Plan plan = must_plan(host.plan(policy));
+  const auto& execute = std::get<step::Execute>(plan.steps.back().act);
+  EXPECT_THAT(execute.environment, ::testing::Contains("https_proxy=http://127.0.0.1:128"));
+}
+
+}  // namespace
+}  // namespace cordon::planner
