@@ -67,8 +67,8 @@ const std::vector<Case>& cases() {
        },
        "--strict", "", 0},
       // Asked for, not there yet.
-      {"a network rule", Code::kNotSupportedYet,
-       [](H, P p) { p.policy.network.push_back({"a.example", "443", "", {{"m.yaml", 2, 1, 1}, ""}}); }, "network", "remove the line"},
+      {"a network rule that nobody can read", Code::kNetworkRuleInvalid,
+       [](H, P p) { p.policy.network.push_back({"a example", "443", "", {{"m.yaml", 2, 1, 1}, ""}}); }, "a example", ""},
       {"a memory limit", Code::kNotSupportedYet,
        [](H, P p) {
          p.policy.limits.memory = "1G";

@@ -6,6 +6,7 @@
 #include <array>
 
 #include "base/check.h"
+#include "base/text.h"
 
 namespace cordon::report {
 namespace {
@@ -74,6 +75,14 @@ std::string destination_text(const plan::Destination& one) {
   return one.port == 0 ? host : fmt::format("{}:{}", host, one.port);
 }
 
+/// Quoted where YAML would read something else (an IPv6 address has colons).
+std::string yaml_host(const std::string& host) {
+  const bool plain = std::ranges::all_of(host, [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '.' || c == '-';
+  });
+  return plain ? host : base::quote(host);
+}
+
 /// A destination that no rule covers, and the rule that would. A name that was only asked for would have been connected
 /// to next, on a port that nobody knows.
 void note_network(Report& report) {
@@ -81,9 +90,9 @@ void note_network(Report& report) {
     const bool denied = one.reach == plan::Reach::kDenied || one.reach == plan::Reach::kGateDenied;
     if (!denied || one.host.empty()) continue;
     const bool asked = one.way == plan::Way::kDns;
-    report.denials.push_back(
-        {asked ? "look-up" : "connect", destination_text(one), one.count,
-         fmt::format("network: [{{host: '{}', port: '{}'}}]", one.host, asked ? "443" : std::to_string(one.port))});
+    const std::string port = asked ? "443" : std::to_string(one.port);
+    report.denials.push_back({asked ? "look-up" : "connect", destination_text(one), one.count,
+                              fmt::format("network: [{{host: {}, port: '{}'}}]", yaml_host(one.host), port)});
     report.denials_total += one.count;
   }
 }

@@ -100,7 +100,7 @@ void say_grants(Lines& lines, const Report& report) {
     const bool told = std::ranges::find(said, std::string_view(denial.grant)) != said.end();
     if (said.size() == kMost || told) continue;
     said.emplace_back(denial.grant);
-    lines.mend(fmt::format("to allow it, write in the manifest: {}", base::shown(denial.grant)));
+    lines.mend(fmt::format("to allow it, write in the manifest: {}", denial.grant));
   }
 }
 

