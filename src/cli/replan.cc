@@ -45,7 +45,8 @@ struct Behind {
 };
 
 bool is_of_the_network(const plan::Step& planned) {
-  return std::holds_alternative<step::Redirect>(planned.act) || std::holds_alternative<step::Listen>(planned.act);
+  return std::holds_alternative<step::LocalNetwork>(planned.act) ||
+         std::holds_alternative<step::Redirect>(planned.act) || std::holds_alternative<step::Listen>(planned.act);
 }
 
 /// What a kernel or a host's configuration answers, as against what a missing or swapped object answers.

@@ -77,22 +77,28 @@ std::string destination_text(const plan::Destination& one) {
 
 /// Quoted where YAML would read something else (an IPv6 address has colons).
 std::string yaml_host(const std::string& host) {
-  const bool plain = std::ranges::all_of(host, [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '.' || c == '-';
-  });
+  const bool plain = std::ranges::all_of(
+      host, [](char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '.' || c == '-'; });
   return plain ? host : base::quote(host);
 }
 
-/// A destination that no rule covers, and the rule that would. A name that was only asked for would have been connected
-/// to next, on a port that nobody knows.
+bool is_address(const std::string& host) {
+  return host.contains(':') || std::ranges::all_of(host, [](char c) { return (c >= '0' && c <= '9') || c == '.'; });
+}
+
+/// A destination that no rule covers, and the rule that would, if any can; names first, since people write those. A
+/// name that was only asked for would have been connected to next, on a port that nobody knows.
 void note_network(Report& report) {
-  for (const plan::Destination& one : report.destinations) {
+  std::vector<plan::Destination> all = report.destinations;
+  std::ranges::stable_sort(all, {}, [](const plan::Destination& one) { return is_address(one.host); });
+  for (const plan::Destination& one : all) {
     const bool denied = one.reach == plan::Reach::kDenied || one.reach == plan::Reach::kGateDenied;
     if (!denied || one.host.empty()) continue;
     const bool asked = one.way == plan::Way::kDns;
     const std::string port = asked ? "443" : std::to_string(one.port);
-    report.denials.push_back({asked ? "look-up" : "connect", destination_text(one), one.count,
-                              fmt::format("network: [{{host: {}, port: '{}'}}]", yaml_host(one.host), port)});
+    const std::string grant = fmt::format("network: [{{host: {}, port: '{}'}}]", yaml_host(one.host), port);
+    report.denials.push_back(
+        {asked ? "look-up" : "connect", destination_text(one), one.count, one.why.empty() ? grant : std::string()});
     report.denials_total += one.count;
   }
 }

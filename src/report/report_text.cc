@@ -98,7 +98,7 @@ void say_grants(Lines& lines, const Report& report) {
   std::vector<std::string_view> said;
   for (const Denial& denial : report.denials) {
     const bool told = std::ranges::find(said, std::string_view(denial.grant)) != said.end();
-    if (said.size() == kMost || told) continue;
+    if (said.size() == kMost || told || denial.grant.empty()) continue;
     said.emplace_back(denial.grant);
     lines.mend(fmt::format("to allow it, write in the manifest: {}", denial.grant));
   }
@@ -132,7 +132,19 @@ void say_unreached(Lines& lines, const Report& report) {
   }
 }
 
-void say_denials(Lines& lines, const Report& report) {
+/// Programs ask for the machine's own name without wanting to reach anything.
+bool is_worth_saying(const Denial& denial, const Report& report) {
+  const bool failed = report.ending != Ending::kExited || report.exit_code != 0;
+  return failed || denial.act != "look-up" || denial.subject.contains('.');
+}
+
+void say_denials(Lines& lines, const Report& whole) {
+  Report report = whole;
+  std::erase_if(report.denials, [&](const Denial& denial) {
+    const bool silent = !is_worth_saying(denial, whole);
+    if (silent) report.denials_total -= denial.count;
+    return silent;
+  });
   if (report.denials.empty()) return;
   for (std::size_t i = 0; i < std::min(report.denials.size(), kDenialsShown); ++i)
     lines.say("denied:", Paint::kYellow, denied_act(report.denials[i]));

@@ -90,6 +90,14 @@ std::vector<Golden> goldens() {
          host.program("/srv/run", "#!/bin/sh\n");
          return planned(std::move(host), PolicyMaker("/srv/run").read("/var/lib"));
        }},
+      {"reaching",
+       [] {
+         PolicyMaker maker("/home/me/p/run");
+         maker.policy.network = {{"a.example", "443", "", {{"m.yaml", 3, 3, 3}, ""}},
+                                 {".b.example", "8000-8010", "", {{"m.yaml", 4, 3, 3}, ""}},
+                                 {"10.1.0.0/16", "*", "", {{"m.yaml", 5, 3, 3}, ""}}};
+         return planned(with_script("#!/bin/sh"), maker);
+       }},
       {"root-for-owner",
        [] { return planned(with_script("#!/bin/sh", 0), PolicyMaker("/home/me/p/run").write("/home/me/p/out")); }},
       {"unmerged-usr", [] { return planned(unmerged(), PolicyMaker("/home/me/p/run")); }},

@@ -1,8 +1,8 @@
-// Promise: a client that knows nothing of Cordon reaches the hosts and ports that a manifest names, by name and over both
-// families; everything else is refused and named; nothing else leaves, not even a question for a name.
+// Promise: a client that knows nothing of Cordon reaches the hosts and ports that a manifest names, by name and over
+// both families; everything else is refused and named; nothing else leaves, not even a question for a name.
 
-#include <csignal>
 #include <unistd.h>
+#include <csignal>
 
 #include <fstream>
 #include <mutex>
@@ -14,11 +14,11 @@
 namespace cordon::test {
 namespace {
 
+using nlohmann::json;
 using testing::Contains;
 using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::Not;
-using nlohmann::json;
 
 constexpr std::uint16_t kPort = 8080;
 
@@ -84,8 +84,7 @@ TEST_P(Egress, NodeReachesItByFetchAndByItsHttpModule) {
                      "import http from 'node:http';\n"
                      "console.log(await (await fetch('http://a.example:8080/')).text());\n"
                      "http.get('http://a.example:8080/', (r) => { console.log(r.statusCode); r.resume(); });\n");
-  const Finished got =
-      scene.sandboxed("entrypoint: main.mjs\ninterpreter: /usr/bin/node\n" + kGranted);
+  const Finished got = scene.sandboxed("entrypoint: main.mjs\ninterpreter: /usr/bin/node\n" + kGranted);
   EXPECT_THAT(got.out, testing::AllOf(HasSubstr("over "), HasSubstr("200"))) << got;
 }
 
@@ -123,18 +122,20 @@ TEST_P(Egress, NoQuestionLeavesForANameThatIsNotGranted) {
       "said('looked up', lambda: socket.gethostbyname('dns.example'))\n";
   python(body, rules({{"dns.example", "8080"}}));
   EXPECT_THAT(names.asked(), IsEmpty()) << "a granted name is not resolved before a connection to it either";
-  const Finished got =
-      python(body + "print(urllib.request.urlopen('http://dns.example:8080/').read())\n", rules({{"dns.example", "8080"}}));
+  const Finished got = python(body + "print(urllib.request.urlopen('http://dns.example:8080/').read())\n",
+                              rules({{"dns.example", "8080"}}));
   EXPECT_THAT(got.out, HasSubstr("over four")) << got;
   EXPECT_THAT(names.asked(), testing::AllOf(Contains("dns.example"), Not(Contains("stolen-bytes.evil.example"))));
 }
 
 TEST_P(Egress, AnInnerAddressIsBlockedUntilTheOperatorOpensIt) {
   const WebServer inner(kPrivate4, kPort, "inner");
-  const std::string yaml = program("/usr/bin/curl", {"-sS", "http://inner.example:8080/"}, rules({{"inner.example", "*"}}));
+  const std::string yaml =
+      program("/usr/bin/curl", {"-sS", "http://inner.example:8080/"}, rules({{"inner.example", "*"}}));
   const Finished blocked = scene.sandboxed(yaml);
   EXPECT_NE(blocked.code, 0);
-  EXPECT_TRUE(blocked.says("blocked: inner.example:8080 is granted, but leads to an address that is private")) << blocked;
+  EXPECT_TRUE(blocked.says("blocked: inner.example:8080 is granted, but leads to an address that is private"))
+      << blocked;
   EXPECT_TRUE(blocked.says("--allow-address")) << blocked;
   EXPECT_EQ(scene.sandboxed(yaml, {"--allow-address", "10.0.0.0/8"}).out, "inner");
   const Finished never = scene.sandboxed(yaml, {"--allow-address", "127.0.0.0/8"});
@@ -259,8 +260,8 @@ TEST_P(Egress, ABrokerThatIsKilledEndsTheRun) {
 }
 
 TEST_P(Egress, TheProxyServesClientsThatWantOne) {
-  const Finished got = scene.sandboxed(
-      program("/usr/bin/curl", {"-sSv", "http://a.example:8080/"}, kGranted), {"--proxy-env"});
+  const Finished got =
+      scene.sandboxed(program("/usr/bin/curl", {"-sSv", "http://a.example:8080/"}, kGranted), {"--proxy-env"});
   EXPECT_THAT(got.out, HasSubstr("over ")) << got;
   EXPECT_TRUE(got.says("127.0.0.1:128") || got.says("127.0.0.1 port 128")) << got;
 }
@@ -277,13 +278,14 @@ TEST_P(Egress, NamesAreReachedThroughTheHostsOwnProxy) {
     read_some(client, 4);
     write_all(client, "HTTP/1.1 200 OK\r\nContent-Length: 3\r\nConnection: close\r\n\r\nvia");
   });
-  const std::string manifest = scene.approved(program("/usr/bin/curl", {"-sS", "http://nowhere.example:8080/"},
-                                                      rules({{"nowhere.example", "8080"}})));
+  const std::string manifest = scene.approved(
+      program("/usr/bin/curl", {"-sS", "http://nowhere.example:8080/"}, rules({{"nowhere.example", "8080"}})));
   const Finished got = scene.cordon({"run", manifest}).env("HTTPS_PROXY", "http://u:p@93.184.216.35:3128/").run();
   EXPECT_EQ(got.out, "via") << got;
   EXPECT_THAT(seen, testing::AllOf(HasSubstr("CONNECT nowhere.example:8080 "), HasSubstr("Basic dTpw")));
-  const Finished none =
-      scene.cordon({"run", "--upstream-proxy", "none", manifest}).env("HTTPS_PROXY", "http://93.184.216.35:3128/").run();
+  const Finished none = scene.cordon({"run", "--upstream-proxy", "none", manifest})
+                            .env("HTTPS_PROXY", "http://93.184.216.35:3128/")
+                            .run();
   EXPECT_NE(none.code, 0) << none;
   EXPECT_TRUE(none.says("not reached: nowhere.example:8080")) << none;
 }

@@ -1,6 +1,6 @@
 // The way out, with everything real: cordon, its broker and resolver, and the clients that people use. What stands for
-// the host's network is a network namespace of this program's own, where public addresses lead nowhere but to the tests'
-// servers; what stands for its names are files and a name server of its own, in a mount namespace of its own.
+// the host's network is a network namespace of this program's own, where public addresses lead nowhere but to the
+// tests' servers; what stands for its names are files and a name server of its own, in a mount namespace of its own.
 #include <grp.h>
 #include <gtest/gtest.h>
 #include <sched.h>

@@ -46,7 +46,8 @@ void NameServer::serve() {
   while (true) {
     sockaddr_in from{};
     socklen_t size = sizeof from;
-    const ssize_t got = ::recvfrom(socket_.get(), packet.data(), packet.size(), 0, reinterpret_cast<sockaddr*>(&from), &size);
+    const ssize_t got =
+        ::recvfrom(socket_.get(), packet.data(), packet.size(), 0, reinterpret_cast<sockaddr*>(&from), &size);
     if (got < 17) return;
     std::string name;
     std::size_t at = 12;

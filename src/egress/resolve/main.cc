@@ -5,15 +5,17 @@
 // it). Descriptor 3 is its socket. Each of a fixed number of threads takes a question, looks it up and answers; there
 // is nothing that they share. It ends when the broker does.
 //
-// It gives up what it does not need: privileges, writing, executing. The view of files that it runs in is the
-// supervisor's to make.
+// It gives up what it does not need: privileges, writing, executing, and by Landlock every file but those of name
+// service.
 #include <netdb.h>
 #include <netinet/in.h>
 #include <resolv.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 
+#include <algorithm>
 #include <array>
+#include <cerrno>
 #include <cstring>
 #include <memory>
 #include <span>
@@ -34,6 +36,30 @@ using kernel::Sys;
 
 constexpr int kSocketFd = 3;
 constexpr std::size_t kThreads = 8;
+
+/// Where NSS and its modules look: what they load, what they are told, and the sockets and tables of the services that
+/// they ask (which a directory's right shows by name; connecting is not Landlock's).
+constexpr std::array kShown = {"/usr",
+                               "/lib",
+                               "/lib64",
+                               "/etc/ld.so.cache",
+                               "/etc/host.conf",
+                               "/etc/gai.conf",
+                               "/etc/services",
+                               "/etc/protocols",
+                               "/etc/ssl/openssl.cnf",
+                               "/nix/store",
+                               "/gnu/store",
+                               "/run/systemd",
+                               "/run/nscd",
+                               "/run/resolvconf",
+                               "/run/NetworkManager",
+                               "/run/avahi-daemon",
+                               "/var/lib/sss",
+                               "/dev/null",
+                               "/dev/urandom"};
+/// What a host's tools replace when its network changes.
+constexpr std::array kReplaced = {"/etc/hosts", "/etc/resolv.conf", "/etc/nsswitch.conf"};
 
 struct Freed {
   void operator()(addrinfo* list) const { ::freeaddrinfo(list); }
@@ -97,6 +123,39 @@ void set_up_resolver() {
   _res.retry = 2;
 }
 
+Sys<void> show(FdView ruleset, const char* path) {
+  const auto place = kernel::openat(kernel::kHere, path, O_PATH);
+  if (!place) return {};  // not on this host
+  CORDON_TRY(const auto facts, kernel::statx(*place));
+  constexpr std::uint64_t kDirectory = kernel::kLandlockReadFile | kernel::kLandlockReadDir;
+  return kernel::landlock_add_path(ruleset, *place,
+                                   S_ISDIR(facts.stx_mode) ? kDirectory : std::uint64_t{kernel::kLandlockReadFile});
+}
+
+/// Reading what names need stays open; all other reading, making, changing and executing do not. Then that is tried.
+/// A kernel without Landlock gives nothing of it: what is left is that nothing can be gained.
+Sys<void> narrow_the_view() {
+  const auto abi = kernel::landlock_query(kernel::kLandlockCreateRulesetVersion);
+  if (!abi) return {};
+  kernel::LandlockRulesetAttr all{.handled_access_fs = (kernel::kLandlockMakeSym << 1) - 1};
+  if (*abi >= 3) all.handled_access_fs |= kernel::kLandlockTruncate;
+  CORDON_TRY(const kernel::Fd ruleset, kernel::landlock_create_ruleset(all, *abi));
+  for (const char* path : kShown) CORDON_OK(show(ruleset, path));
+  for (const char* path : kReplaced) CORDON_OK(show(ruleset, path));
+  CORDON_OK(kernel::landlock_restrict_self(ruleset));
+  const auto root = kernel::openat(kernel::kHere, "/", O_RDONLY | O_DIRECTORY);
+  if (root || root.error().code != EACCES) return base::fail(kernel::Errno{EPERM, "verification"});
+  return {};
+}
+
+/// A file that somebody replaced since the view was made is not in it. Another resolver will see it.
+bool is_out_of_date() {
+  return std::ranges::any_of(kReplaced, [](const char* path) {
+    const auto file = kernel::openat(kernel::kHere, path, O_RDONLY);
+    return !file && file.error().code == EACCES;
+  });
+}
+
 void serve() {
   set_up_resolver();
   std::array<std::byte, sizeof(LookupQuestion) + 1> buffer;
@@ -106,20 +165,12 @@ void serve() {
     LookupQuestion question;
     const auto name = name_in(std::span(buffer).first(got->bytes), question);
     if (!name) continue;
-    const LookupAnswer answer = look_up(question, *name);
+    const bool out_of_date = is_out_of_date();
+    const LookupAnswer answer =
+        out_of_date ? LookupAnswer{.id = question.id, .status = LookupStatus::kTryAgain} : look_up(question, *name);
     if (!kernel::send_message(FdView(kSocketFd), std::as_bytes(std::span(&answer, 1)))) return;
+    if (out_of_date) ::_exit(0);  // the supervisor starts another where a name waits
   }
-}
-
-/// Reading stays open to NSS; making, changing and executing do not. An older kernel gives what it can.
-Sys<void> give_up_writing() {
-  const auto abi = kernel::landlock_query(kernel::kLandlockCreateRulesetVersion);
-  if (!abi) return {};
-  constexpr std::uint64_t kReading = kernel::kLandlockReadFile | kernel::kLandlockReadDir;
-  kernel::LandlockRulesetAttr all{.handled_access_fs = ((kernel::kLandlockMakeSym << 1) - 1) & ~kReading};
-  if (*abi >= 3) all.handled_access_fs |= kernel::kLandlockTruncate;
-  CORDON_TRY(const kernel::Fd ruleset, kernel::landlock_create_ruleset(all, *abi));
-  return kernel::landlock_restrict_self(ruleset);
 }
 
 Sys<void> confine() {
@@ -128,7 +179,7 @@ Sys<void> confine() {
   CORDON_OK(kernel::capset({}));
   CORDON_OK(kernel::setrlimit(RLIMIT_CORE, {0, 0}));
   CORDON_OK(kernel::close_range(kSocketFd + 1, ~0U, 0));
-  return give_up_writing();
+  return narrow_the_view();
 }
 
 int run() {

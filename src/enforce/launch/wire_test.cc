@@ -280,7 +280,7 @@ TEST(Wire, RefusesWhatNoPlanCanSay) {
     return wire::View::decode(bytes).error().fault;
   };
   EXPECT_EQ(with(0, [](wire::Record& r) { r.op = Op{0}; }), Fault::kOp);
-  EXPECT_EQ(with(0, [](wire::Record& r) { r.op = Op{23}; }), Fault::kOp);
+  EXPECT_EQ(with(0, [](wire::Record& r) { r.op = Op{26}; }), Fault::kOp);
   EXPECT_EQ(with(0, [](wire::Record& r) { r.step = 0; }), Fault::kStep);
   EXPECT_EQ(with(3, [](wire::Record& r) { r.step = 3; }), Fault::kStep);
   EXPECT_EQ(with(2, [](wire::Record& r) { r.flags = 1; }), Fault::kShape);
@@ -293,6 +293,56 @@ TEST(Wire, RefusesWhatNoPlanCanSay) {
   EXPECT_EQ(with(11, [](wire::Record& r) { r.flags |= wire::kReadOnly; }), Fault::kShape);
   EXPECT_EQ(with(22, [](wire::Record& r) { r.step = 18; }), Fault::kOrder);  // a rule of another step
   EXPECT_EQ(with(21, [](wire::Record& r) { r.op = Op::kFilter; }), Fault::kStep);
+}
+
+/// whole_plan() with a way out behind its first step.
+plan::Plan networked_plan() {
+  plan::Plan plan = whole_plan();
+  std::vector<plan::Step> network;
+  const auto add = [&](step::Any act) { network.push_back({.act = std::move(act), .reason = {}, .at = {}}); };
+  add(step::LocalNetwork{.address = "198.18.0.1"});
+  add(step::LocalNetwork{.address = "fd63:6f72:646e::1"});
+  add(step::Redirect{.port = 1, .ipv6 = true});
+  add(step::Listen{.what = step::ListenFor::kRedirected, .address = "127.0.0.1", .port = 1});
+  add(step::Listen{.what = step::ListenFor::kDnsUdp, .address = "::", .port = 53});
+  plan.steps.insert(plan.steps.begin() + 1, network.begin(), network.end());
+  return plan;
+}
+
+TEST(Wire, CarriesANetwork) {
+  const auto view = decode(networked_plan());
+  ASSERT_TRUE(view) << wire::fault_name(view.error().fault) << " in step " << view.error().step;
+  EXPECT_EQ(nth(*view, 2).args[0], static_cast<std::uint64_t>(AF_INET));
+  EXPECT_EQ(nth(*view, 2).args[1], 0x010012c6U) << "198.18.0.1, in the order of the network";
+  EXPECT_EQ(nth(*view, 3).args[0], static_cast<std::uint64_t>(AF_INET6));
+  EXPECT_EQ(nth(*view, 4).flags, wire::kIpv6Too);
+  EXPECT_EQ(nth(*view, 5).flags, wire::kRedirected);
+  EXPECT_EQ(nth(*view, 5).args[2], 1U);
+  EXPECT_EQ(nth(*view, 6).args[0], static_cast<std::uint64_t>(SOCK_DGRAM));
+  EXPECT_EQ(nth(*view, 6).args[1], static_cast<std::uint64_t>(AF_INET6));
+}
+
+TEST(Wire, RefusesANetworkThatCannotBe) {
+  using P = plan::Plan;
+  const std::vector<Spoilt> cases = {
+      {"no address", [](P& p) { act<step::LocalNetwork>(p).address = "localhost"; }, Fault::kValue, 2},
+      {"no port", [](P& p) { act<step::Redirect>(p).port = 0; }, Fault::kValue, 4},
+      {"no port to listen on", [](P& p) { act<step::Listen>(p).port = 0; }, Fault::kValue, 5},
+      {"two redirects", [](P& p) { p.steps.insert(p.steps.begin() + 3, p.steps[3]); }, Fault::kOrder, 5},
+      {"a third address", [](P& p) { p.steps.insert(p.steps.begin() + 1, p.steps[1]); }, Fault::kOrder, 0},
+      {"a network behind the root", [](P& p) { std::swap(p.steps[5], p.steps[6]); }, Fault::kOrder, 7},
+      {"too many sockets",
+       [](P& p) { p.steps.insert(p.steps.begin() + 5, wire::kMostListeners, plan::Step(p.steps[4])); }, Fault::kOrder,
+       0},
+  };
+  for (const Spoilt& one : cases) {
+    plan::Plan plan = networked_plan();
+    one.spoil(plan);
+    const auto view = decode(plan);
+    ASSERT_FALSE(view) << one.name;
+    EXPECT_STREQ(wire::fault_name(view.error().fault), wire::fault_name(one.fault)) << one.name;
+    EXPECT_EQ(view.error().step, one.step) << one.name;
+  }
 }
 
 TEST(Wire, RefusesOtherMagicAndVersion) {

@@ -56,7 +56,16 @@ std::string bound_words(std::uint32_t detail) {
   return {};
 }
 
+/// What no rule could change.
+std::string never_words(const Row& row) {
+  const auto address = policy::network::parse_address(row.host);
+  if (!address) return {};
+  const auto its_class = policy::network::classify(*address, {});
+  return its_class < policy::network::kFirstNever ? std::string() : std::string(class_name(its_class));
+}
+
 std::string why(const Row& row) {
+  if (row.verdict == Verdict::kDenied || row.verdict == Verdict::kGateDenied) return never_words(row);
   if (row.verdict == Verdict::kGuardBlocked)
     return std::string(policy::network::class_name(static_cast<policy::network::AddressClass>(row.detail)));
   if (row.verdict == Verdict::kUnreachable) return unreachable_words(row.detail);
