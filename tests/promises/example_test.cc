@@ -89,7 +89,8 @@ TEST_P(Shown, TheProbesAnswersAreTheExpectedOnes) {
   ASSERT_EQ(shell("examples/probe/prepare tour").run().code, 0);
   Running service = shell("exec /usr/bin/python3 tour/probe.py --listen").start();
   ASSERT_TRUE(service.expect("listening")) << "another listener holds the probe's port" << service.wait();
-  for (const char* column : {"bare", "deny-all", "grants", "broad-home", "project", "exec-none", "exec-all"}) {
+  for (const char* column :
+       {"bare", "deny-all", "grants", "broad-home", "project", "exec-none", "exec-all", "network"}) {
     const std::string manifest = std::string(column) + ".manifest.yaml";
     const std::string command = std::string(column) == "bare"
                                     ? "/usr/bin/python3 probe.py"
