@@ -21,7 +21,7 @@ using testing::with_script;
 
 policy::Policy reaching(std::vector<std::pair<std::string, std::string>> rules) {
   policy::Policy policy = PolicyMaker("/home/me/p/run").policy;
-  int line = 2;
+  std::uint32_t line = 2;
   for (auto& [host, port] : rules) policy.network.push_back({host, port, "", {{"m.yaml", line++, 1, 1}, ""}});
   return policy;
 }

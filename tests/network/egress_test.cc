@@ -206,7 +206,7 @@ TEST_P(Egress, NothingButTcpAndDnsLeaves) {
       "said('packet', lambda: socket.socket(17, socket.SOCK_RAW))\n",
       rules({{"*", "*"}}));
   EXPECT_THAT(got.out, HasSubstr("udp ECONNREFUSED")) << got;
-  EXPECT_THAT(got.out, testing::AnyOf(HasSubstr("raw EPERM"), HasSubstr("raw EACCES"))) << got;
+  EXPECT_THAT(got.out, HasSubstr("raw EPROTONOSUPPORT")) << got;
   EXPECT_THAT(got.out, HasSubstr("packet EAFNOSUPPORT")) << got;
 }
 
@@ -270,12 +270,11 @@ TEST_P(Egress, NamesAreReachedThroughTheHostsOwnProxy) {
   std::string seen;
   std::mutex mutex;
   const Server proxy(kOther4, 3128, [&](const base::Fd& client) {
-    std::string head;
-    while (!head.contains("\r\n\r\n")) head += read_some(client, 1);
+    const std::string head = head_from(client);
     const std::lock_guard lock(mutex);
     seen += head;
     write_all(client, "HTTP/1.1 200 OK\r\n\r\n");
-    read_some(client, 4);
+    head_from(client);  // whole: closed with bytes unread, the answer would be lost to a reset
     write_all(client, "HTTP/1.1 200 OK\r\nContent-Length: 3\r\nConnection: close\r\n\r\nvia");
   });
   const std::string manifest = scene.approved(

@@ -12,14 +12,19 @@
 
 namespace cordon::test {
 
+std::string head_from(const base::Fd& client) {
+  std::string head;
+  while (!head.contains("\r\n\r\n")) {
+    const std::string more = read_some(client, 1);
+    if (more.size() != 1) break;
+    head += more;
+  }
+  return head;
+}
+
 WebServer::WebServer(const std::string& address, std::uint16_t port, std::string body)
     : server_(address, port, [body = std::move(body)](const base::Fd& client) {
-        std::string head;
-        while (!head.contains("\r\n\r\n")) {
-          const std::string more = read_some(client, 1);
-          if (more.size() != 1) return;
-          head += more;
-        }
+        if (!head_from(client).contains("\r\n\r\n")) return;
         write_all(client, "HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nConnection: close\r\nContent-Length: " +
                               std::to_string(body.size()) + "\r\n\r\n" + body);
       }) {}

@@ -10,6 +10,9 @@
 
 namespace cordon::test {
 
+/// Up to the empty line; shorter where the client has ended before.
+std::string head_from(const base::Fd& client);
+
 /// Answers every HTTP request with this body.
 class WebServer {
  public:
