@@ -64,7 +64,7 @@ Result<void> Outlet::set_up(const plan::Plan& plan) {
 Result<void> Outlet::take_socket(base::StepId step, Fd socket) {
   const auto found = std::ranges::find(steps_, step.value);
   const auto place = static_cast<std::size_t>(found - steps_.begin());
-  if (found == steps_.end() || sockets_[place].valid() || state_ != State::kWaiting) {
+  if (state_ != State::kWaiting || found == steps_.end() || sockets_[place].valid()) {
     return base::fail(Error{.operation = "recvmsg",
                             .subject = "the launcher's report",
                             .step = step,
