@@ -62,7 +62,8 @@ void check_listeners(Draft& draft) {
   const base::Span& at = draft.policy.network.empty() ? base::Span{} : draft.policy.network.front().at.span;
   if (draft.policy.posture.ask) {
     refuse_host(draft, Feature::kNatRedirect, {},
-                "--ask needs nf_tables, so that a connection to any port arrives" + cause_of(fact), fact.mend);
+                "to be asked about connections needs nf_tables, so that one to any port arrives" + cause_of(fact),
+                fact.mend);
   }
   if (ports_of(draft.policy).size() <= kMostPorts) return;
   refuse_host(draft, Feature::kNatRedirect, at,

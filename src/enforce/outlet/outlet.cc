@@ -174,6 +174,9 @@ void Outlet::take_ready(const egress::Ready& ready) {
     }
     return;
   }
+  // It ends by itself where a check does not hold. That it did is not taken on trust.
+  const std::uint32_t landlock = ready.landlock_abi == 0 ? static_cast<std::uint32_t>(egress::Check::kLandlock) : 0U;
+  if ((ready.checks | landlock) != egress::kAllChecks) return lose("it is not confined");
   state_ = State::kServing;
   static_cast<void>(kernel::timerfd_settime(timer_, kSilenceMs * kMs).has_value());
   sockets_.clear();  // whoever holds them keeps the network open: from here on the broker alone does
