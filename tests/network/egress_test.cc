@@ -1,9 +1,12 @@
 // Promise: a client that knows nothing of Cordon reaches the hosts and ports that a manifest names, by name and over
 // both families; everything else is refused and named; nothing else leaves, not even a question for a name.
 
+#include <linux/netlink.h>
+#include <sys/socket.h>
 #include <unistd.h>
-#include <csignal>
 
+#include <cerrno>
+#include <csignal>
 #include <fstream>
 #include <mutex>
 #include <nlohmann/json.hpp>
@@ -257,6 +260,26 @@ TEST_P(Egress, ABrokerThatIsKilledEndsTheRun) {
     EXPECT_EQ(ended.code, 124) << ended;
     EXPECT_TRUE(ended.says("cordon-broker was lost")) << ended;
   }
+}
+
+TEST_P(Egress, AKernelWithoutNfTablesHasAListenerOnEachGrantedPort) {
+  const auto without = [] { lose_sockets(AF_NETLINK, NETLINK_NETFILTER, EPROTONOSUPPORT); };
+  const std::string manifest =
+      scene.approved(program("/usr/bin/curl", {"-sS", "http://a.example:8080/", "http://a.example:8081/"}, kGranted));
+  const Finished got = scene.cordon({"run", manifest}).before(without).run();
+  EXPECT_THAT(got.out, HasSubstr("over ")) << got;
+  EXPECT_EQ(got.code, 7) << "the other port has no listener" << got;
+  const std::string wide = scene.approved(
+      program("/usr/bin/curl", {"-sS", "http://a.example:8080/"}, rules({{"a.example", "*"}})), "w.yaml");
+  const Finished refused = scene.cordon({"run", wide}).before(without).run();
+  EXPECT_EQ(refused.code, 125) << refused;
+  EXPECT_TRUE(refused.says("without nf_tables at most 256 ports can be granted")) << refused;
+}
+
+TEST_P(Egress, AHostWithoutIpv6HasNoneInside) {
+  const std::string manifest = scene.approved(program("/usr/bin/curl", {"-sS", "http://a.example:8080/"}, kGranted));
+  const Finished got = scene.cordon({"run", manifest}).before([] { lose_sockets(AF_INET6, -1, EAFNOSUPPORT); }).run();
+  EXPECT_EQ(got.out, "over four") << got;
 }
 
 TEST_P(Egress, TheProxyServesClientsThatWantOne) {

@@ -1,16 +1,44 @@
 #include "network/stage.h"
 
 #include <arpa/inet.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <netinet/in.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <array>
+#include <cstddef>
 #include <utility>
 
 #include "support/require.h"
 
 namespace cordon::test {
+
+void lose_sockets(int domain, int protocol, int code) {
+  const auto load = [](std::size_t index) {
+    return sock_filter(BPF_STMT(BPF_LD | BPF_W | BPF_ABS,
+                                static_cast<unsigned>(offsetof(seccomp_data, args) + index * sizeof(std::uint64_t))));
+  };
+  const auto unsigned_of = [](int value) { return static_cast<unsigned>(value); };
+  const bool any = protocol == -1;
+  std::array<sock_filter, 9> code_of_filter = {{
+      BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_socket, 0, 6),
+      load(0),
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, unsigned_of(domain), 0, 4),
+      load(2),
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, unsigned_of(any ? 0 : protocol), 1, 0),
+      BPF_JUMP(BPF_JMP | BPF_JGE | BPF_K, any ? 0U : UINT32_MAX, 0, 1),
+      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | unsigned_of(code)),
+      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+  }};
+  const sock_fprog program{code_of_filter.size(), code_of_filter.data()};
+  if (::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 || ::prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) != 0)
+    ::_exit(99);
+}
 
 std::string head_from(const base::Fd& client) {
   std::string head;

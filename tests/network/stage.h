@@ -10,6 +10,10 @@
 
 namespace cordon::test {
 
+/// From here on, and in what is started: no socket of this domain (and, where it is not -1, this protocol). As on a
+/// kernel that was built without it.
+void lose_sockets(int domain, int protocol, int code);
+
 /// Up to the empty line; shorter where the client has ended before.
 std::string head_from(const base::Fd& client);
 
