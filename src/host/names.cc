@@ -95,7 +95,8 @@ class Names {
 
 class LinkWalk {
  public:
-  LinkWalk(Tree& tree, Resolver& resolver) : tree_(tree), resolver_(resolver) {}
+  LinkWalk(Tree& tree, Resolver& resolver, std::optional<std::size_t> levels)
+      : tree_(tree), resolver_(resolver), levels_(levels) {}
 
   /// False where the walk must end.
   bool walk(Node& directory, std::size_t depth) {
@@ -107,10 +108,10 @@ class LinkWalk {
     for (const Tree::Entry& entry : *entries) {
       const unsigned char type = entry.type;
       if (type != DT_DIR && type != DT_LNK && type != DT_UNKNOWN) continue;
-      if (entry.name == ".git") continue;
+      if (entry.name == ".git" || (type == DT_DIR && depth == levels_)) continue;
       Node& node = tree_.child(directory, entry.name, Keep::kIfRoom);
       if (node.is_link()) links_.push_back(resolver_.resolve(path_of(node), Keep::kIfRoom));
-      if (!node.is_directory()) continue;
+      if (!node.is_directory() || depth == levels_) continue;
       if (depth == kDeepestWalk) return end(node, ELOOP);
       if (!walk(node, depth + 1)) return false;
     }
@@ -131,6 +132,7 @@ class LinkWalk {
 
   Tree& tree_;
   Resolver& resolver_;
+  std::optional<std::size_t> levels_;
   std::size_t seen_ = 0;
   std::vector<PathFact> links_;
 };
@@ -146,10 +148,11 @@ std::vector<PathFact> resolve_names(Tree& tree, Resolver& resolver, const std::s
   return asked.take();
 }
 
-std::vector<PathFact> find_links(Tree& tree, Resolver& resolver, const std::string& directory) {
+std::vector<PathFact> find_links(Tree& tree, Resolver& resolver, const std::string& directory,
+                                 std::optional<std::size_t> levels) {
   const Resolver::Found found = resolver.find(directory, Keep::kIfRoom);
   if (found.node == nullptr || !found.node->is_directory()) return {};
-  LinkWalk walk(tree, resolver);
+  LinkWalk walk(tree, resolver, levels);
   static_cast<void>(walk.walk(*found.node, 1));
   return walk.take();
 }

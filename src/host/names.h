@@ -5,6 +5,7 @@
 // below an absent one costs nothing. Only what stands there is resolved, pinned and told.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -23,7 +24,9 @@ std::vector<plan::PathFact> resolve_names(Tree& tree, Resolver& resolver, const 
                                           const std::vector<std::string>& names);
 
 /// Every symbolic link in `directory` and below it, resolved; a directory named ".git" is not entered. Where the walk
-/// had to end, the last fact is the directory that it ended at, kFailed.
-std::vector<plan::PathFact> find_links(Tree& tree, Resolver& resolver, const std::string& directory);
+/// had to end, the last fact is the directory that it ended at, kFailed. With `levels`, what is deeper is not looked
+/// at, and that is no such end.
+std::vector<plan::PathFact> find_links(Tree& tree, Resolver& resolver, const std::string& directory,
+                                       std::optional<std::size_t> levels = std::nullopt);
 
 }  // namespace cordon::host

@@ -96,6 +96,19 @@ TEST(Links, AreFoundAtAnyDepthAndNotInsideARepository) {
   EXPECT_THAT(Fresh().links(store.path()), ElementsAre("a/b/deep", "top"));
 }
 
+TEST(Links, OnlySoManyLevelsDownWhereThatIsAsked) {
+  const TempTree store;
+  static_cast<void>(store.dir("a"));
+  static_cast<void>(store.dir("a/b"));
+  static_cast<void>(store.link("top", "a"));
+  static_cast<void>(store.link("a/near", "/etc"));
+  static_cast<void>(store.link("a/b/deep", "/etc"));
+  Fresh fresh;
+  EXPECT_EQ(find_links(fresh.tree, fresh.resolver, store.path(), 1).size(), 1U);
+  EXPECT_EQ(find_links(fresh.tree, fresh.resolver, store.path(), 2).size(), 2U);
+  EXPECT_EQ(find_links(fresh.tree, fresh.resolver, store.path(), 3).size(), 3U);
+}
+
 TEST(Links, AWalkThatHadToEndSaysWhere) {
   const TempTree store;
   std::string path;

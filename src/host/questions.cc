@@ -65,7 +65,9 @@ struct Inquiry::State {
     return out;
   }
   Answer answer_one(const LinksQuestion& asked) {
-    return Links{.directory = asked.directory, .links = find_links(tree, resolver, asked.directory)};
+    return Links{.directory = asked.directory,
+                 .links = find_links(tree, resolver, asked.directory, asked.levels),
+                 .near = asked.levels.has_value()};
   }
 
   Answer answer_one(const TextQuestion& asked) {
@@ -154,7 +156,7 @@ Answer unanswered(const Question& question, int code) {
       return Entries{.directory = asked.directory, .names = std::nullopt};
     }
     Answer operator()(const LinksQuestion& asked) const {
-      return Links{.directory = asked.directory, .links = {path(asked.directory)}};
+      return Links{.directory = asked.directory, .links = {path(asked.directory)}, .near = asked.levels.has_value()};
     }
     Answer operator()(const TextQuestion& asked) const {
       return Content{.path = asked.path, .text = {}, .unread = true};

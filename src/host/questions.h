@@ -44,6 +44,7 @@ struct EntriesQuestion {
 };
 struct LinksQuestion {
   std::string directory;
+  std::optional<std::size_t> levels;  ///< nothing: all of them, or the walk has not come to its end
 };
 /// For other names of credentials: by far the longest question, and the last.
 struct AliasesQuestion {
@@ -72,6 +73,7 @@ struct Entries {
 struct Links {
   std::string directory;
   std::vector<plan::PathFact> links;
+  bool near = false;
 };
 using Answer =
     std::variant<plan::PathFact, plan::ProgramFact, Listing, Content, Names, Entries, Links, plan::AliasAnswer>;

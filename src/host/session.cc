@@ -67,7 +67,8 @@ base::Result<void> add(Answer& answer, plan::HostFacts& facts) {
   } else if (auto* held = std::get_if<Entries>(&answer)) {
     facts.entries.insert_or_assign(held->directory, std::move(held->names));
   } else if (auto* links = std::get_if<Links>(&answer)) {
-    facts.links.insert_or_assign(links->directory, std::move(links->links));
+    auto& known = links->near ? facts.near_links : facts.links;
+    known.insert_or_assign(links->directory, std::move(links->links));
   } else {
     auto& listing = std::get<Listing>(answer);
     CORDON_TRY(auto entries, std::move(listing.entries));
@@ -178,7 +179,10 @@ std::vector<Question> Session::Impl::open_questions(const plan::Questions& quest
     if (!facts.entries.contains(listed)) open.emplace_back(EntriesQuestion{listed});
   }
   for (const std::string& store : questions.links) {
-    if (!facts.links.contains(store)) open.emplace_back(LinksQuestion{store});
+    if (!facts.links.contains(store)) open.emplace_back(LinksQuestion{store, std::nullopt});
+  }
+  for (const auto& [store, levels] : questions.near_links) {
+    if (!facts.near_links.contains(store)) open.emplace_back(LinksQuestion{store, levels});
   }
   return open;
 }

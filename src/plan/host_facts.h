@@ -256,6 +256,8 @@ struct HostFacts {
   /// By directory: the symbolic links in it and below it, resolved. Where it holds more than is walked or cannot be
   /// read, the last is the place where that was found, kFailed.
   std::map<std::string, std::vector<PathFact>> links;
+  /// The same, only as many levels down as Questions::near_links asked for: what is deeper ends no walk.
+  std::map<std::string, std::vector<PathFact>> near_links;
   std::optional<AliasAnswer> aliases;  ///< of the last scan; `asked` says of what
 
   [[nodiscard]] const FeatureFact& feature(Feature which) const { return features[static_cast<std::size_t>(which)]; }
@@ -280,6 +282,8 @@ struct Questions {
   std::map<std::string, std::vector<std::string>> names;
   std::vector<std::string> entries;      ///< directories whose entries' names must be known
   std::vector<std::string> links;        ///< directories whose links, at any depth, must be known
+  /// Directories whose links must be known, in them and so many levels of directories down (1: in them alone).
+  std::map<std::string, std::size_t> near_links;
   std::string working_directory;         ///< for the policy's relative programs
   std::optional<AliasQuestion> aliases;  ///< asked last, when everything else is known
   friend bool operator==(const Questions&, const Questions&) = default;

@@ -331,6 +331,13 @@ void FakeHost::answer(const plan::Questions& questions) {
       if (node.kind == Node::Kind::kLink && within(path, store)) links.push_back(resolve(path));
     }
   }
+  for (const auto& [store, levels] : questions.near_links) {
+    std::vector<PathFact>& links = facts.near_links[store];
+    for (const auto& [path, node] : nodes_) {
+      const bool near = within(path, store) && depth_of(path) <= depth_of(store) + levels;
+      if (node.kind == Node::Kind::kLink && near) links.push_back(resolve(path));
+    }
+  }
   if (questions.aliases) {
     facts.aliases = aliases;
     facts.aliases->asked = *questions.aliases;

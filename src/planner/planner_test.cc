@@ -51,6 +51,9 @@ TEST(Questions, NothingAnsweredIsAskedAgain) {
     ask_once(asked.texts, next.texts);
     ask_once(asked.links, next.links);
     ask_once(asked.relocations, next.relocations);
+    for (const auto& [directory, levels] : next.near_links) {
+      EXPECT_TRUE(asked.near_links.emplace(directory, levels).second) << directory;
+    }
     for (const auto& [directory, names] : next.names) {
       EXPECT_TRUE(asked.names.emplace(directory, names).second) << directory;
     }

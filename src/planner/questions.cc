@@ -50,6 +50,9 @@ class Asking {
   void links(const std::string& directory) {
     if (!facts_.links.contains(directory)) out_.links.push_back(directory);
   }
+  void near_links(const std::string& directory, std::size_t levels) {
+    if (!facts_.near_links.contains(directory)) out_.near_links[directory] = levels;
+  }
   void entries(const std::string& directory) {
     if (!facts_.entries.contains(directory)) out_.entries.push_back(directory);
   }
@@ -58,6 +61,7 @@ class Asking {
     for (const std::string& each : questions.directories) directory(each);
     for (const std::string& each : questions.texts) text(each);
     for (const std::string& each : questions.links) links(each);
+    for (const auto& [each, levels] : questions.near_links) near_links(each, levels);
     for (const std::string& each : questions.entries) entries(each);
     for (auto& [directory, names_below] : questions.names) names(directory, std::move(names_below));
   }
@@ -161,7 +165,7 @@ bool empty(const plan::Questions& questions) {
   return questions.paths.empty() && questions.programs.empty() && questions.directories.empty() &&
          questions.environment.empty() && questions.accounts.empty() && questions.texts.empty() &&
          questions.relocations.empty() && questions.names.empty() && questions.links.empty() &&
-         questions.entries.empty() && !questions.aliases;
+         questions.near_links.empty() && questions.entries.empty() && !questions.aliases;
 }
 
 }  // namespace cordon::planner

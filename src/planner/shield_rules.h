@@ -64,6 +64,7 @@ struct ShieldQuestions {
   std::vector<std::string> paths;
   std::unordered_map<std::string, std::vector<std::string>> names;
   std::vector<std::string> links;
+  std::unordered_map<std::string, std::size_t> near_links;
   std::vector<std::string> entries;
   std::vector<std::string> directories;
   std::vector<std::string> texts;

@@ -57,7 +57,8 @@ Want want_of(const Shield& shield) {
 
 class Holding {
  public:
-  Holding(Draft& draft, std::vector<Want>& wants) : draft_(draft), wants_(wants), shown_(wants) {}
+  Holding(Draft& draft, const Shields& shields, std::vector<Want>& wants)
+      : draft_(draft), shields_(shields), wants_(wants), shown_(wants) {}
 
   void add(const Shield& shield) {
     links(shield);
@@ -117,7 +118,11 @@ class Holding {
     if (shield.fact == nullptr) return;
     for (const plan::LinkHop& hop : shield.fact->hops) {
       const Want* outer = shown_.at(hop.at);
-      if (outer == nullptr || outer->access != Access::kWritable || !linked_.insert(hop.at).second) continue;
+      if (outer == nullptr || outer->access != Access::kWritable) continue;
+      // In a directory that is held or hidden nothing can be replaced.
+      const std::string_view directory = parent_of(hop.at);
+      if (shields_.holding(directory) != nullptr || shields_.hiding(directory, Access::kReadOnly) != nullptr) continue;
+      if (!linked_.insert(hop.at).second) continue;
       Want want = want_of(shield);
       want.path = hop.at;
       want.id = {};
@@ -170,6 +175,7 @@ class Holding {
   }
 
   Draft& draft_;
+  const Shields& shields_;
   std::vector<Want>& wants_;
   Shown shown_;
   std::vector<Want> added_;
@@ -193,7 +199,7 @@ void say_what_is_in_force(Draft& draft, const std::vector<Want>& wants) {
 }  // namespace
 
 void want_shields(Draft& draft, const Shields& shields, std::vector<Want>& wants) {
-  Holding holding(draft, wants);
+  Holding holding(draft, shields, wants);
   for (const Shield& shield : shields.all()) {
     if (!shields.is_lifted(shield)) holding.add(shield);
   }

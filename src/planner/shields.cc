@@ -9,6 +9,7 @@
 
 #include "base/text.h"
 #include "planner/checkout.h"
+#include "planner/held_links.h"
 #include "planner/landlock.h"
 #include "planner/named_path.h"
 #include "planner/path_text.h"
@@ -57,6 +58,7 @@ std::string words_of(const Shield& shield) {
 Shields::Shields(const policy::Policy& policy, const plan::HostFacts& facts, const Rules& rules)
     : facts_(facts), all_(standing_shields(rules, facts)) {
   add_checkouts(policy, facts, all_);
+  add_held_links(policy, facts, all_);
   add_absent(policy, rules);
   for (std::size_t i = 0; i < all_.size(); ++i) {
     by_path_[all_[i].path].push_back(i);
@@ -185,6 +187,7 @@ ShieldQuestions shield_questions(const policy::Policy& policy, const plan::HostF
   for (const Shield& shield : shields.all()) {
     if (follows_links(shield)) out.links.push_back(shield.real);
   }
+  ask_for_held_links(policy, facts, shields.all(), out);
   const auto reals = [&](const std::vector<PathGrant>& grants) {
     std::vector<std::string> places;
     for (const PathGrant& grant : grants) {
