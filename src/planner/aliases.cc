@@ -13,6 +13,8 @@
 #include "base/error.h"
 #include "base/path_order.h"
 #include "base/text.h"
+#include "planner/checkout.h"
+#include "planner/held_links.h"
 #include "planner/path_text.h"
 #include "planner/shield_rules.h"
 
@@ -64,6 +66,7 @@ class Secrets {
     for (const auto& [directory, names] : draft.facts.names) {
       for (const PathFact& fact : names) add_standing(fact.asked);
     }
+    add_held(draft);
     const std::vector<std::string> homes = own_homes(draft.facts);
     for (const policy::PathGrant& grant : draft.policy.deny) {
       // Refused elsewhere, and no reason to read a whole home.
@@ -113,6 +116,20 @@ class Secrets {
     if (const shield::Rule* rule = rules_.exactly(path)) add(*rule);
     const bool wallet = std::ranges::binary_search(rules_.alias_paths, path, base::path_before);
     if (wallet && !holds(opted_in_, path)) credentials_.push_back(path);
+  }
+  /// What no rule of a home names: the shields of checkouts, and what links inside shields lead to. Directories among
+  /// them are small, and a hook with another name in the checkout is written by that.
+  void add_held(const Draft& draft) {
+    if (draft.policy.write.empty()) return;
+    std::vector<Shield> shields = standing_shields(rules_, draft.facts);
+    const std::size_t known = shields.size();
+    add_checkouts(draft.policy, draft.facts, shields);
+    add_held_links(draft.policy, draft.facts, shields);
+    for (std::size_t i = known; i < shields.size(); ++i) {
+      const Shield& shield = shields[i];
+      const bool counts = shield.stands() && !shield.hides() && !shield.only_links && shield.unknown_reach.empty();
+      if (counts && !holds(lifted_, shield.path)) read_only_.push_back(shield.real);
+    }
   }
   void add(const shield::Rule& rule) {
     const bool hides = rule.deny == shield::Deny::kAll;

@@ -120,6 +120,29 @@ TEST(Aliases, AnotherNameOfAReadableFileMattersWhereItCanBeWritten) {
   EXPECT_THAT(item.message, HasSubstr("which no run may change"));
 }
 
+TEST(Aliases, OtherNamesOfACheckoutsShieldsAreLookedForWhereItIsWritten) {
+  FakeHost host = host_with_data();
+  host.directory("/home/me/p", 1000);
+  host.directory("/home/me/p/.git/hooks", 1000);
+  host.file("/home/me/p/.git/config", "", 1000);
+  host.file("/home/me/p/.envrc", "", 1000);
+  host.directory("/home/me/p/.vscode", 1000);
+  host.file("/home/me/p/tool", "", 1000);
+  host.link("/home/me/.local/bin/tool", "/home/me/p/tool", 1000);
+  const PolicyMaker writes = PolicyMaker("/home/me/p/run").write("/home/me/p");
+  for (const char* path : {".git/hooks", ".git/config", ".envrc", ".vscode", "tool"}) {
+    EXPECT_THAT(asked(host, writes).credentials, Contains("/home/me/p/" + std::string(path)));
+  }
+  EXPECT_THAT(asked(host, reads("/home/me/p")).credentials, Not(Contains("/home/me/p/.envrc")));
+  // Its own name is none.
+  host.aliases.found = {{"/home/me/p/.git/hooks/pre-commit", "/home/me/p/.git/hooks/pre-commit", AliasKind::kHardLink}};
+  host.facts.aliases.reset();
+  must_plan(host.plan(writes.policy));
+  host.aliases.found = {{"/home/me/p/pc", "/home/me/p/.git/hooks/pre-commit", AliasKind::kHardLink}};
+  host.facts.aliases.reset();
+  EXPECT_THAT(must_refuse(host.plan(writes.policy)).items.at(0).message, HasSubstr("which no run may change"));
+}
+
 TEST(Aliases, OfLargeStoresMountsAloneAreLookedFor) {
   FakeHost host = with_more_stores();
   const plan::AliasQuestion& question = asked(host, reads("/srv/x"));
