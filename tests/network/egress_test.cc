@@ -39,6 +39,13 @@ std::string program(const std::string& path, const std::vector<std::string>& arg
 
 class Egress : public Promise {
  protected:
+  /// Nobody approves here: in an ordinary user's own namespace the directories above belong to nobody that it knows.
+  Finished sandboxed(const std::string& yaml, const std::vector<std::string>& flags = {}) const {
+    std::vector<std::string> args{"run", "--allow-unapproved"};
+    args.insert(args.end(), flags.begin(), flags.end());
+    args.push_back(scene.manifest(yaml));
+    return scene.cordon(args).run();
+  }
   /// A Python program of these lines, in the sandbox.
   Finished python(const std::string& body, const std::string& extra, const std::vector<std::string>& flags = {}) const {
     scene.tree().write("work/main.py",
@@ -47,7 +54,7 @@ class Egress : public Promise {
                        "  try: print(name, act())\n"
                        "  except OSError as e: print(name, errno.errorcode.get(e.errno, type(e).__name__))\n" +
                            body);
-    return scene.sandboxed("entrypoint: main.py\ninterpreter: /usr/bin/python3\n" + extra, flags);
+    return sandboxed("entrypoint: main.py\ninterpreter: /usr/bin/python3\n" + extra, flags);
   }
   json verdict_of(const Finished& finished) const {
     const auto at = finished.out.find("{\"event\":\"verdict\"");
@@ -61,16 +68,16 @@ class Egress : public Promise {
 INSTANTIATE_TEST_SUITE_P(As, Egress, testing::ValuesIn(identities()), identity_name);
 
 TEST_P(Egress, CurlReachesAGrantedNameOverBothFamilies) {
-  const Finished four = scene.sandboxed(program("/usr/bin/curl", {"-sS4", "http://a.example:8080/"}, kGranted));
+  const Finished four = sandboxed(program("/usr/bin/curl", {"-sS4", "http://a.example:8080/"}, kGranted));
   EXPECT_EQ(four.out, "over four") << four;
   EXPECT_EQ(four.err, "") << "a clean run says nothing of ours";
-  const Finished six = scene.sandboxed(program("/usr/bin/curl", {"-sS6", "http://a.example:8080/"}, kGranted));
+  const Finished six = sandboxed(program("/usr/bin/curl", {"-sS6", "http://a.example:8080/"}, kGranted));
   EXPECT_THAT(six.out, testing::AnyOf("over six", "over four")) << six;  // by which family it is dialled is the host's
   EXPECT_EQ(six.code, 0) << six;
 }
 
 TEST_P(Egress, WgetReachesIt) {
-  const Finished got = scene.sandboxed(program("/usr/bin/wget", {"-qO-", "http://a.example:8080/"}, kGranted));
+  const Finished got = sandboxed(program("/usr/bin/wget", {"-qO-", "http://a.example:8080/"}, kGranted));
   EXPECT_THAT(got.out, HasSubstr("over")) << got;
 }
 
@@ -87,7 +94,7 @@ TEST_P(Egress, NodeReachesItByFetchAndByItsHttpModule) {
                      "import http from 'node:http';\n"
                      "console.log(await (await fetch('http://a.example:8080/')).text());\n"
                      "http.get('http://a.example:8080/', (r) => { console.log(r.statusCode); r.resume(); });\n");
-  const Finished got = scene.sandboxed("entrypoint: main.mjs\ninterpreter: /usr/bin/node\n" + kGranted);
+  const Finished got = sandboxed("entrypoint: main.mjs\ninterpreter: /usr/bin/node\n" + kGranted);
   EXPECT_THAT(got.out, testing::AllOf(HasSubstr("over "), HasSubstr("200"))) << got;
 }
 
@@ -135,13 +142,13 @@ TEST_P(Egress, AnInnerAddressIsBlockedUntilTheOperatorOpensIt) {
   const WebServer inner(kPrivate4, kPort, "inner");
   const std::string yaml =
       program("/usr/bin/curl", {"-sS", "http://inner.example:8080/"}, rules({{"inner.example", "*"}}));
-  const Finished blocked = scene.sandboxed(yaml);
+  const Finished blocked = sandboxed(yaml);
   EXPECT_NE(blocked.code, 0);
   EXPECT_TRUE(blocked.says("blocked: inner.example:8080 is granted, but leads to an address that is private"))
       << blocked;
   EXPECT_TRUE(blocked.says("--allow-address")) << blocked;
-  EXPECT_EQ(scene.sandboxed(yaml, {"--allow-address", "10.0.0.0/8"}).out, "inner");
-  const Finished never = scene.sandboxed(yaml, {"--allow-address", "127.0.0.0/8"});
+  EXPECT_EQ(sandboxed(yaml, {"--allow-address", "10.0.0.0/8"}).out, "inner");
+  const Finished never = sandboxed(yaml, {"--allow-address", "127.0.0.0/8"});
   EXPECT_EQ(never.code, 125) << never;
 }
 
@@ -219,8 +226,8 @@ TEST_P(Egress, ASecondSandboxDoesNotReachTheFirst) {
                      "s = socket.socket(); s.bind(('0.0.0.0', 7070)); s.listen(); print('listening', flush=True)\n"
                      "sys.stdin.read()\n");
   const std::string first =
-      scene.approved("entrypoint: first.py\ninterpreter: /usr/bin/python3\n" + kGranted, "first.yaml");
-  Running running = scene.cordon({"run", first}).pty().start();
+      scene.manifest("entrypoint: first.py\ninterpreter: /usr/bin/python3\n" + kGranted, "first.yaml");
+  Running running = scene.cordon({"run", "--allow-unapproved", first}).pty().start();
   ASSERT_TRUE(running.expect("listening"));
   const Finished got = python(
       "for host in ['127.0.0.1', '198.18.0.1', '0.0.0.0']:\n"
@@ -249,9 +256,9 @@ pid_t broker_of(pid_t cordon) {
 TEST_P(Egress, ABrokerThatIsKilledEndsTheRun) {
   scene.tree().write("work/wait.py", "import time\nprint('waiting', flush=True)\ntime.sleep(60)\n");
   const std::string manifest =
-      scene.approved("entrypoint: wait.py\ninterpreter: /usr/bin/python3\n" + kGranted, "wait.yaml");
+      scene.manifest("entrypoint: wait.py\ninterpreter: /usr/bin/python3\n" + kGranted, "wait.yaml");
   for (const int signal : {SIGKILL, SIGSTOP}) {
-    Running running = scene.cordon({"run", manifest}).pty().start();
+    Running running = scene.cordon({"run", "--allow-unapproved", manifest}).pty().start();
     ASSERT_TRUE(running.expect("waiting"));
     const pid_t broker = broker_of(running.pid());
     ASSERT_GT(broker, 0);
@@ -265,26 +272,28 @@ TEST_P(Egress, ABrokerThatIsKilledEndsTheRun) {
 TEST_P(Egress, AKernelWithoutNfTablesHasAListenerOnEachGrantedPort) {
   const auto without = [] { lose_sockets(AF_NETLINK, NETLINK_NETFILTER, EPROTONOSUPPORT); };
   const std::string manifest =
-      scene.approved(program("/usr/bin/curl", {"-sS", "http://a.example:8080/", "http://a.example:8081/"}, kGranted));
-  const Finished got = scene.cordon({"run", manifest}).before(without).run();
+      scene.manifest(program("/usr/bin/curl", {"-sS", "http://a.example:8080/", "http://a.example:8081/"}, kGranted));
+  const Finished got = scene.cordon({"run", "--allow-unapproved", manifest}).before(without).run();
   EXPECT_THAT(got.out, HasSubstr("over ")) << got;
   EXPECT_EQ(got.code, 7) << "the other port has no listener" << got;
-  const std::string wide = scene.approved(
+  const std::string wide = scene.manifest(
       program("/usr/bin/curl", {"-sS", "http://a.example:8080/"}, rules({{"a.example", "*"}})), "w.yaml");
-  const Finished refused = scene.cordon({"run", wide}).before(without).run();
+  const Finished refused = scene.cordon({"run", "--allow-unapproved", wide}).before(without).run();
   EXPECT_EQ(refused.code, 125) << refused;
   EXPECT_TRUE(refused.says("without nf_tables at most 256 ports can be granted")) << refused;
 }
 
 TEST_P(Egress, AHostWithoutIpv6HasNoneInside) {
-  const std::string manifest = scene.approved(program("/usr/bin/curl", {"-sS", "http://a.example:8080/"}, kGranted));
-  const Finished got = scene.cordon({"run", manifest}).before([] { lose_sockets(AF_INET6, -1, EAFNOSUPPORT); }).run();
+  const std::string manifest = scene.manifest(program("/usr/bin/curl", {"-sS", "http://a.example:8080/"}, kGranted));
+  const Finished got = scene.cordon({"run", "--allow-unapproved", manifest})
+                           .before([] { lose_sockets(AF_INET6, -1, EAFNOSUPPORT); })
+                           .run();
   EXPECT_EQ(got.out, "over four") << got;
 }
 
 TEST_P(Egress, TheProxyServesClientsThatWantOne) {
   const Finished got =
-      scene.sandboxed(program("/usr/bin/curl", {"-sSv", "http://a.example:8080/"}, kGranted), {"--proxy-env"});
+      sandboxed(program("/usr/bin/curl", {"-sSv", "http://a.example:8080/"}, kGranted), {"--proxy-env"});
   EXPECT_THAT(got.out, HasSubstr("over ")) << got;
   EXPECT_TRUE(got.says("127.0.0.1:128") || got.says("127.0.0.1 port 128")) << got;
 }
@@ -300,12 +309,13 @@ TEST_P(Egress, NamesAreReachedThroughTheHostsOwnProxy) {
     head_from(client);  // whole: closed with bytes unread, the answer would be lost to a reset
     write_all(client, "HTTP/1.1 200 OK\r\nContent-Length: 3\r\nConnection: close\r\n\r\nvia");
   });
-  const std::string manifest = scene.approved(
+  const std::string manifest = scene.manifest(
       program("/usr/bin/curl", {"-sS", "http://nowhere.example:8080/"}, rules({{"nowhere.example", "8080"}})));
-  const Finished got = scene.cordon({"run", manifest}).env("HTTPS_PROXY", "http://u:p@93.184.216.35:3128/").run();
+  const Finished got =
+      scene.cordon({"run", "--allow-unapproved", manifest}).env("HTTPS_PROXY", "http://u:p@93.184.216.35:3128/").run();
   EXPECT_EQ(got.out, "via") << got;
   EXPECT_THAT(seen, testing::AllOf(HasSubstr("CONNECT nowhere.example:8080 "), HasSubstr("Basic dTpw")));
-  const Finished none = scene.cordon({"run", "--upstream-proxy", "none", manifest})
+  const Finished none = scene.cordon({"run", "--allow-unapproved", "--upstream-proxy", "none", manifest})
                             .env("HTTPS_PROXY", "http://93.184.216.35:3128/")
                             .run();
   EXPECT_NE(none.code, 0) << none;
