@@ -1,5 +1,6 @@
-// The order of paths, in every table and list: '/' comes before all other bytes, so that a directory stands right before
-// what lies below it, and both are one range. (By bytes alone ".ssh-old" would stand between ".ssh" and ".ssh/id".)
+// The order of paths, in every table and list: '/' comes before all other bytes, so that a directory stands right
+// before what lies below it, and both are one range. (By bytes alone ".ssh-old" would stand between ".ssh" and
+// ".ssh/id".)
 #pragma once
 
 #include <algorithm>

@@ -163,8 +163,8 @@ struct ProgramFact {
 
 /// A file or directory that decides what Cordon does. Named by the caller of the planner.
 struct OwnPlace {
-  std::string path;  ///< absolute
-  std::string what;  ///< in words: "Cordon's cache"
+  std::string path;     ///< absolute
+  std::string what;     ///< in words: "Cordon's cache"
   bool hidden = false;  ///< not to be read either: what is read can be locked
   friend bool operator==(const OwnPlace&, const OwnPlace&) = default;
 };
@@ -280,8 +280,8 @@ struct Questions {
   /// By directory: relative paths below it, asked together so that a directory is listed once instead of asked for
   /// each.
   std::map<std::string, std::vector<std::string>> names;
-  std::vector<std::string> entries;      ///< directories whose entries' names must be known
-  std::vector<std::string> links;        ///< directories whose links, at any depth, must be known
+  std::vector<std::string> entries;  ///< directories whose entries' names must be known
+  std::vector<std::string> links;    ///< directories whose links, at any depth, must be known
   /// Directories whose links must be known, in them and so many levels of directories down (1: in them alone).
   std::map<std::string, std::size_t> near_links;
   std::string working_directory;         ///< for the policy's relative programs

@@ -2,10 +2,10 @@
 // a name that no shield knows. Here is decided what is looked for and where, and what is refused or accepted; the host
 // looks (host/alias_scan.h).
 //
-// Looked for: the files of the corpus's anchors, wallet keys, single hidden files, what `deny` names, and where something
-// is granted for writing the shields of checkouts and what links inside shields lead to; not what a
-// `read:` line opts in by its exact name. Looked at: everything that the target is shown but the system's own packages
-// and the Nix store, whose files are root's. A scan that did not come to its end refuses.
+// Looked for: the files of the corpus's anchors, wallet keys, single hidden files, what `deny` names, and where
+// something is granted for writing the shields of checkouts and what links inside shields lead to; not what a `read:`
+// line opts in by its exact name. Looked at: everything that the target is shown but the system's own packages and the
+// Nix store, whose files are root's. A scan that did not come to its end refuses.
 //
 // Called by questions.cc once everything else is known, and by plan().
 #pragma once
