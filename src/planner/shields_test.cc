@@ -9,42 +9,15 @@
 #include <variant>
 #include <vector>
 
-#include "planner/fake_host_test.h"
+#include "planner/layout_test.h"
 
 namespace cordon::planner {
 namespace {
 
-namespace step = plan::step;
-using testing::bind_at;
 using testing::FakeHost;
-using testing::has_mask;
-using testing::must_plan;
-using testing::must_refuse;
+using testing::Layout;
 using testing::Node;
 using testing::PolicyMaker;
-using testing::steps_of;
-using testing::with_script;
-
-/// One layout of a host, one policy, and what must become of it: "" for a plan, else the refusal's code.
-struct Layout {
-  std::string what;
-  std::function<void(FakeHost&, PolicyMaker&)> make;
-  std::string code;
-  std::vector<std::string> masked = {}, read_only = {}, open = {}, links = {};
-};
-
-bool is_held(const plan::Plan& plan, std::string_view target) {
-  for (const step::Pin& pin : steps_of<step::Pin>(plan)) {
-    if (pin.target == target && pin.read_only) return true;
-  }
-  const auto bind = bind_at(plan, target);
-  return bind && bind->attributes.read_only;
-}
-
-bool is_link_held(const plan::Plan& plan, std::string_view target) {
-  return std::ranges::any_of(steps_of<step::Pin>(plan),
-                             [&](const step::Pin& pin) { return pin.target == target && !pin.link.empty(); });
-}
 
 const std::vector<Layout>& layouts() {
   using H = FakeHost&;
@@ -344,80 +317,6 @@ const std::vector<Layout>& layouts() {
        {},
        {"/home/me/.local/bin"},
        {}},
-      {"hooks and configuration of a checkout",
-       [](H h, P p) {
-         h.directory("/home/me/p/.git/hooks", 1000);
-         h.file("/home/me/p/.git/config", "", 1000);
-         h.directory("/home/me/p", 1000);
-         p.write("/home/me/p");
-       },
-       "",
-       {},
-       {"/home/me/p/.git/hooks", "/home/me/p/.git/config"},
-       {}},
-      {"hooks by name",
-       [](H h, P p) {
-         h.directory("/home/me/p/.git/hooks", 1000);
-         p.write("/home/me/p/.git/hooks");
-       },
-       "write-inside-read-only-shield"},
-      {"editor settings by name",
-       [](H h, P p) {
-         h.directory("/home/me/p/.git", 1000);
-         h.directory("/home/me/p/.vscode", 1000);
-         p.write("/home/me/p").write("/home/me/p/.vscode");
-       },
-       "",
-       {},
-       {},
-       {}},
-      {"editor settings",
-       [](H h, P p) {
-         h.directory("/home/me/p/.git", 1000);
-         h.directory("/home/me/p/.vscode", 1000);
-         h.directory("/home/me/p", 1000);
-         p.write("/home/me/p");
-       },
-       "",
-       {},
-       {"/home/me/p/.vscode"},
-       {}},
-      {"a repository without a checkout",
-       [](H h, P p) {
-         h.directory("/srv/b.git/hooks", 1000);
-         h.file("/srv/b.git/HEAD", "ref: refs/heads/main", 1000);
-         h.file("/srv/b.git/config", "", 1000);
-         h.directory("/srv/b.git", 1000);
-         p.write("/srv/b.git");
-       },
-       "",
-       {},
-       {"/srv/b.git/hooks", "/srv/b.git/config"},
-       {}},
-      {"a submodule's repository and the file that leads to it",
-       [](H h, P p) {
-         h.directory("/home/me/p/.git/modules/sub/hooks", 1000);
-         h.file("/home/me/p/.git/modules/sub/config", "[core]\nworktree = ../../../sub\n", 1000);
-         h.file("/home/me/p/sub/.git", "gitdir: ../.git/modules/sub", 1000);
-         h.directory("/home/me/p", 1000);
-         p.write("/home/me/p");
-       },
-       "",
-       {},
-       {"/home/me/p/.git/modules/sub/hooks", "/home/me/p/.git/modules/sub/config", "/home/me/p/sub/.git"},
-       {}},
-      {"a checkout whose git directory is a link",
-       [](H h, P p) {
-         h.directory("/home/me/g/hooks", 1000);
-         h.directory("/home/me/p", 1000);
-         h.link("/home/me/p/.git", "../g", 1000);
-         p.write("/home/me/p").write("/home/me/g");
-       },
-       "",
-       {},
-       {"/home/me/g/hooks"},
-       {},
-       {"/home/me/p/.git"}},
       {"what the caller denies stays hidden",
        [](H h, P p) {
          h.directory("/home/me/.ssh", 1000);
@@ -487,34 +386,7 @@ const std::vector<Layout>& layouts() {
   return kLayouts;
 }
 
-Verdict verdict_of(const Layout& layout) {
-  FakeHost host = with_script("#!/bin/sh");
-  PolicyMaker maker("/home/me/p/run");
-  layout.make(host, maker);
-  return host.plan(maker.policy);
-}
-
-TEST(Shields, EachLayoutHasItsVerdict) {
-  for (const Layout& layout : layouts()) {
-    SCOPED_TRACE(layout.what);
-    const Verdict verdict = verdict_of(layout);
-    if (!layout.code.empty()) {
-      const plan::Refusal refusal = must_refuse(verdict);
-      ASSERT_FALSE(refusal.items.empty());
-      EXPECT_EQ(refusal.items.front().code, layout.code) << refusal.items.front().message;
-      EXPECT_TRUE(refusal.items.front().is_grant);
-      continue;
-    }
-    const plan::Plan plan = must_plan(verdict);
-    for (const std::string& path : layout.masked) EXPECT_TRUE(has_mask(plan, path)) << path;
-    for (const std::string& path : layout.read_only) EXPECT_TRUE(is_held(plan, path)) << path;
-    for (const std::string& path : layout.links) EXPECT_TRUE(is_link_held(plan, path)) << path;
-    for (const std::string& path : layout.open) {
-      EXPECT_FALSE(has_mask(plan, path)) << path;
-      EXPECT_TRUE(bind_at(plan, path) || bind_at(plan, "/home/me")) << path;
-    }
-  }
-}
+TEST(Shields, EachLayoutHasItsVerdict) { testing::expect_verdicts(layouts()); }
 
 }  // namespace
 }  // namespace cordon::planner
