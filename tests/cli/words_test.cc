@@ -336,7 +336,7 @@ TEST_F(Words, CompletionScriptsAreAcceptedByTheirShellAndCompleteTheFlags) {
                        " completion bash)\n"
                        "COMP_WORDS=(cordon run --allow-) COMP_CWORD=2\n_cordon\necho \"${COMPREPLY[@]}\"\n"
                        "COMP_WORDS=(cordon val) COMP_CWORD=1\n_cordon\necho \"${COMPREPLY[@]}\"\n"});
-  EXPECT_EQ(bash.out, "--allow-degraded --allow-unapproved\nvalidate\n") << bash;
+  EXPECT_EQ(bash.out, "--allow-degraded --allow-unapproved --allow-address\nvalidate\n") << bash;
   for (const char* shell : {"zsh", "fish"}) {
     const Finished script = says({"completion", shell});
     EXPECT_EQ(script.code, 0);
