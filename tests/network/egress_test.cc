@@ -7,6 +7,7 @@
 
 #include <cerrno>
 #include <csignal>
+#include <filesystem>
 #include <fstream>
 #include <mutex>
 #include <nlohmann/json.hpp>
@@ -37,6 +38,10 @@ std::string program(const std::string& path, const std::vector<std::string>& arg
   return "entrypoint: " + path + "\n" + list("args", args) + extra;
 }
 
+/// Without a link on the way: in an ordinary user's own namespace nobody that it knows owns the system's.
+std::string real(const char* path) { return std::filesystem::canonical(path).string(); }
+std::string python_path() { return real("/usr/bin/python3"); }
+
 class Egress : public Promise {
  protected:
   /// Nobody approves here: in an ordinary user's own namespace the directories above belong to nobody that it knows.
@@ -54,7 +59,7 @@ class Egress : public Promise {
                        "  try: print(name, act())\n"
                        "  except OSError as e: print(name, errno.errorcode.get(e.errno, type(e).__name__))\n" +
                            body);
-    return sandboxed("entrypoint: main.py\ninterpreter: /usr/bin/python3\n" + extra, flags);
+    return sandboxed("entrypoint: main.py\ninterpreter: " + python_path() + "\n" + extra, flags);
   }
   json verdict_of(const Finished& finished) const {
     const auto at = finished.out.find("{\"event\":\"verdict\"");
@@ -94,7 +99,7 @@ TEST_P(Egress, NodeReachesItByFetchAndByItsHttpModule) {
                      "import http from 'node:http';\n"
                      "console.log(await (await fetch('http://a.example:8080/')).text());\n"
                      "http.get('http://a.example:8080/', (r) => { console.log(r.statusCode); r.resume(); });\n");
-  const Finished got = sandboxed("entrypoint: main.mjs\ninterpreter: /usr/bin/node\n" + kGranted);
+  const Finished got = sandboxed("entrypoint: main.mjs\ninterpreter: " + real("/usr/bin/node") + "\n" + kGranted);
   EXPECT_THAT(got.out, testing::AllOf(HasSubstr("over "), HasSubstr("200"))) << got;
 }
 
@@ -226,7 +231,7 @@ TEST_P(Egress, ASecondSandboxDoesNotReachTheFirst) {
                      "s = socket.socket(); s.bind(('0.0.0.0', 7070)); s.listen(); print('listening', flush=True)\n"
                      "sys.stdin.read()\n");
   const std::string first =
-      scene.manifest("entrypoint: first.py\ninterpreter: /usr/bin/python3\n" + kGranted, "first.yaml");
+      scene.manifest("entrypoint: first.py\ninterpreter: " + python_path() + "\n" + kGranted, "first.yaml");
   Running running = scene.cordon({"run", "--allow-unapproved", first}).pty().start();
   ASSERT_TRUE(running.expect("listening"));
   const Finished got = python(
@@ -256,7 +261,7 @@ pid_t broker_of(pid_t cordon) {
 TEST_P(Egress, ABrokerThatIsKilledEndsTheRun) {
   scene.tree().write("work/wait.py", "import time\nprint('waiting', flush=True)\ntime.sleep(60)\n");
   const std::string manifest =
-      scene.manifest("entrypoint: wait.py\ninterpreter: /usr/bin/python3\n" + kGranted, "wait.yaml");
+      scene.manifest("entrypoint: wait.py\ninterpreter: " + python_path() + "\n" + kGranted, "wait.yaml");
   for (const int signal : {SIGKILL, SIGSTOP}) {
     Running running = scene.cordon({"run", "--allow-unapproved", manifest}).pty().start();
     ASSERT_TRUE(running.expect("waiting"));
