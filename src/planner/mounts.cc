@@ -21,7 +21,8 @@ class Sweep {
       if (writable_here) hold(want, *outer);
       return;
     }
-    if ((want.why == Why::kGuard || want.why == Why::kHeld) && !writable_here) return;
+    const bool holds = want.access != Access::kHidden && (want.why == Why::kGuard || want.why == Why::kHeld);
+    if (holds && !writable_here) return;
     decided_ = want.path;
     if (want.why == Why::kHeld) return pin_read_only(want, *outer);
     switch (want.access) {

@@ -48,7 +48,7 @@ class Guard {
             .id = fact_.id,
             .directory = is_directory(fact_),
             .access = place_.hidden ? Access::kHidden : Access::kReadOnly,
-            .why = place_.hidden ? Why::kShield : Why::kGuard,
+            .why = Why::kGuard,
             .create = {},
             .reason = place_.what,
             .at = {}};
