@@ -63,6 +63,9 @@ Fd sealed(std::span<const std::byte> bytes) {
   return memory;
 }
 
+/// A socket whose connect() was answered by a reset is closed, and no longer "reset by peer".
+bool is_reset(int error) { return error == ECONNRESET || error == ENOTCONN; }
+
 void write_file(const char* path, const std::string& text) {
   std::ofstream out(path);
   out << text << std::flush;
@@ -95,8 +98,8 @@ Fd connect_to(const std::string& address, std::uint16_t port) {
   Fd socket(::socket(to.family, SOCK_STREAM | SOCK_CLOEXEC, 0));
   require(socket.valid(), "socket");
   be_patient(socket);
-  if (!kernel::connect(socket, to)) return Fd();
-  return socket;
+  const auto connected = kernel::connect(socket, to);
+  return connected || connected.error().code == ECONNRESET ? std::move(socket) : Fd();
 }
 
 std::uint16_t port_of(const Fd& socket) { return kernel::local_endpoint(socket)->port; }
@@ -107,7 +110,7 @@ std::string read_some(const Fd& socket, std::size_t size) {
   while (out.size() < size) {
     const ssize_t n = ::recv(socket.get(), buffer.data(), std::min(buffer.size(), size - out.size()), 0);
     if (n == 0) break;
-    if (n < 0) return out + (errno == ECONNRESET ? "(reset)" : errno == EAGAIN ? "(timeout)" : std::strerror(errno));
+    if (n < 0) return out + (is_reset(errno) ? "(reset)" : errno == EAGAIN ? "(timeout)" : std::strerror(errno));
     out.append(buffer.data(), static_cast<std::size_t>(n));
   }
   return out;

@@ -40,6 +40,7 @@ enum class Reuse : std::uint8_t { kNever, kAgain };
 /// A listening TCP socket in the caller's namespace; port 0: any.
 base::Fd listen_on(const std::string& address, std::uint16_t port, Reuse reuse = Reuse::kNever);
 /// Blocking, with a time limit on every call.
+/// A connection that is reset before connect() returns counts as one that was made, and reads as "(reset)".
 base::Fd connect_to(const std::string& address, std::uint16_t port);
 std::uint16_t port_of(const base::Fd& socket);
 
