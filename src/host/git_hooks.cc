@@ -7,13 +7,14 @@
 #include <utility>
 
 #include "base/abs_path.h"
-#include "host/git_config.h"
+#include "base/git_config.h"
 #include "kernel/file.h"
 
 namespace cordon::host {
 namespace {
 
 using base::AbsPath;
+using base::GitConfig;
 
 constexpr std::size_t kLongestConfig = 1U << 20U;
 constexpr int kMostLevels = 64;      // of directories above a grant
@@ -141,13 +142,15 @@ void Finder::apply(const std::string& path, Certainty certainty, int depth) {
   }
   const Read how = read(path, text);
   if (how == Read::kAbsent) return;
-  const auto config = how == Read::kRead ? parse_git_config(text) : std::nullopt;
-  if (!config) {
+  const GitConfig config =
+      how == Read::kRead ? base::parse_git_config(text) : GitConfig{.lines = {}, .well_formed = false};
+  if (!config.well_formed) {
     out_.unresolved = true;
     return;
   }
-  for (const GitConfig::Line& line : config->lines) {
+  for (const GitConfig::Line& line : config.lines) {
     const bool is_hooks = line.setting == GitConfig::Setting::kHooksPath;
+    if (line.setting == GitConfig::Setting::kWorktree || line.setting == GitConfig::Setting::kSubmodule) continue;
     const std::string value = expanded(line.value, is_hooks ? out_.checkout : join(path, ".."));
     if (value.empty()) {
       out_.unresolved = true;

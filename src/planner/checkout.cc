@@ -8,11 +8,14 @@
 #include <utility>
 
 #include "base/abs_path.h"
+#include "base/git_config.h"
 #include "base/text.h"
 #include "planner/draft.h"
+#include "planner/git_places.h"
 #include "planner/identity.h"
 #include "planner/named_path.h"
 #include "planner/path_text.h"
+#include "planner/write_places.h"
 #include "policy/shield/corpus.h"
 
 namespace cordon::planner {
@@ -20,13 +23,13 @@ namespace {
 
 using plan::PathFact;
 using plan::PathState;
-using policy::PathGrant;
 using policy::shield::Deny;
 using policy::shield::Kind;
+using Setting = base::GitConfig::Setting;
 
 constexpr std::size_t kMostModules = 512;  // repositories inside one repository
 constexpr std::size_t kDeepestModule = 12;
-constexpr std::size_t kMostIncludes = 16;
+constexpr std::size_t kMostIncludes = 64;
 
 /// What git runs or obeys in a directory of its own. `commondir` redirects all of it.
 constexpr std::array kGitNames = std::to_array<std::pair<std::string_view, Kind>>(
@@ -36,24 +39,6 @@ const PathFact* answered(const plan::HostFacts& facts, const std::string& path) 
 
 bool is_present_directory(const PathFact* fact) {
   return fact != nullptr && fact->state == PathState::kPresent && is_directory(*fact);
-}
-
-/// Where the writes of this policy land.
-std::vector<std::string> write_places(const policy::Policy& policy, const plan::HostFacts& facts) {
-  std::vector<std::string> out;
-  for (const PathGrant& grant : policy.write) {
-    const PathFact* fact = fact_of(facts, grant.path);
-    if (fact == nullptr || (fact->state != PathState::kPresent && fact->state != PathState::kAbsent)) continue;
-    if (is_too_broad(facts, fact->real)) continue;  // refused
-    if (fact->state == PathState::kPresent && !is_directory(*fact)) {
-      out.emplace_back(parent_of(fact->real));
-    } else {
-      out.push_back(fact->real);
-    }
-  }
-  std::ranges::sort(out);
-  out.erase(std::ranges::unique(out).begin(), out.end());
-  return out;
 }
 
 /// Finds the checkouts, one question after the other; what is not known yet ends up in `ask`.
@@ -66,7 +51,9 @@ class Checkouts {
         anchors_(anchors_of(facts)) {}
 
   void find() {
+    if (places_.empty()) return;
     for (const std::string& place : places_) visit(place);
+    users_hooks_ = hooks_said_by(users_git_files(facts_));
     for (const auto& [root, git] : roots_) workspace(root, git);
     for (const std::string& place : places_) bare(place);
   }
@@ -154,6 +141,7 @@ class Checkouts {
     }
     add_named(root, std::move(rules));
     if (!with_git) return;
+    submodules_in_place(root, 1);
     const PathFact* git = fact(root + "/.git");
     if (git == nullptr) return;
     if (git->state == PathState::kAbsent && git->hops.empty()) {
@@ -272,12 +260,6 @@ class Checkouts {
     return below(from, line);
   }
 
-  static std::optional<std::string> below(const std::string& directory, std::string_view path) {
-    const auto base = base::AbsPath::parse(directory);
-    const auto out = base && !path.empty() ? base->join(path) : std::nullopt;
-    return out ? std::optional(out->str()) : std::nullopt;
-  }
-
   /// What a file of git's says. Where that cannot be known, what it leads to cannot be protected. Root reads it only
   /// where whom it works for could: another user's link opens nothing for them.
   const std::string* content(const PathFact& file) {
@@ -305,32 +287,88 @@ class Checkouts {
   /// core.hooksPath, and the configuration files that this one takes in: where the target could write them they decide
   /// as much.
   void hooks_elsewhere(const std::string& directory, const std::string& root) {
-    std::vector<std::string> files = {directory + "/config", directory + "/config.worktree"};
-    for (std::size_t i = 0; i < files.size() && i < kMostIncludes; ++i) {
+    hold_hooks(hooks_said_by({directory + "/config", directory + "/config.worktree"}), root);
+    hold_hooks(users_hooks_, root);
+  }
+
+  /// A core.hooksPath, and the file that says it. Every one counts: which is the last, conditions decide.
+  struct SaidHooks {
+    std::string value;
+    const PathFact* by;
+  };
+
+  std::vector<SaidHooks> hooks_said_by(std::vector<std::string> files) {
+    std::vector<SaidHooks> out;
+    for (std::size_t i = 0; i < files.size(); ++i) {
       const std::string file = files[i];
       const PathFact* known = fact(file);
       if (known == nullptr || known->state != PathState::kPresent) continue;
+      if (i >= kMostIncludes) {
+        unknown(*known, "it is one of more files than are followed");
+        break;
+      }
       const std::string* text = content(*known);
       if (text == nullptr) continue;
-      const GitConfig config = read_git_config(*text);
-      for (const std::string& include : config.includes) {
-        const auto path = expand(include, std::string(parent_of(file)));
+      for (base::GitConfig::Line& line : base::parse_git_config(*text).lines) {
+        if (line.setting == Setting::kHooksPath) out.push_back({std::move(line.value), known});
+        if (line.setting != Setting::kInclude && line.setting != Setting::kConditionalInclude) continue;
+        const auto path = expand(line.value, std::string(parent_of(file)), *known);
         if (!path || std::ranges::find(files, *path) != files.end()) continue;
         files.push_back(*path);
         protect(*path, false, "git's configuration, which starts programs");
       }
-      const auto hooks = config.hooks_path.empty() ? std::nullopt : expand(config.hooks_path, root);
-      if (hooks && !is_too_broad(facts_, *hooks) && *hooks != root) protect(*hooks, true, "git hooks");
+    }
+    return out;
+  }
+
+  void hold_hooks(const std::vector<SaidHooks>& said, const std::string& root) {
+    for (const SaidHooks& each : said) {
+      const auto hooks = expand(each.value, root, *each.by);
+      if (hooks && !is_too_broad(facts_, *hooks)) protect(*hooks, true, "git hooks");
     }
   }
 
-  std::optional<std::string> expand(const std::string& path, const std::string& from) const {
-    if (path.starts_with("~/")) return below(facts_.home, std::string_view(path).substr(2));
-    return below(from, path);
+  /// Where a value of a configuration leads. ".." behind a name is no matter of the text alone: git goes through what
+  /// stands there, and the target could put a link there.
+  std::optional<std::string> expand(std::string_view value, const std::string& from, const PathFact& by) {
+    std::string at = value.starts_with('/') ? "/" : from;
+    if (value.starts_with('~')) {
+      const std::size_t end = std::min(value.find('/'), value.size());
+      const auto home = home_named(facts_, value.substr(1, end - 1));
+      if (!home) return unknown(by, "whose home it names is not known"), std::nullopt;
+      at = *home;
+      value.remove_prefix(end);
+    } else if (value.starts_with("%(prefix)/")) {
+      at = "/usr";
+      value.remove_prefix(std::string_view("%(prefix)").size());
+    }
+    bool entered = false;
+    for (const std::string_view name : base::split(value, '/')) {
+      if (name.empty() || name == ".") continue;
+      if (name != "..") {
+        at = at == "/" ? "/" + std::string(name) : at + "/" + std::string(name);
+        entered = true;
+        continue;
+      }
+      if (entered) {
+        const PathFact* known = fact(at);
+        if (known == nullptr) return std::nullopt;
+        const bool stays = known->state == PathState::kPresent && !may_be_moved(*known);
+        if (!stays)
+          return unknown(by, "it names a path through a directory that the target could replace"), std::nullopt;
+        at = known->real;
+      }
+      at = std::string(parent_of(at));
+    }
+    return below("/", at);
+  }
+
+  [[nodiscard]] bool may_be_moved(const PathFact& known) const {
+    return is_written(known.asked) || is_written(known.real) ||
+           std::ranges::any_of(known.hops, [&](const plan::LinkHop& hop) { return is_written(hop.at); });
   }
 
   void protect(const std::string& path, bool directory, std::string_view what) {
-    if (!is_written(path)) return;
     if (const PathFact* known = fact(path)) add(path, known, directory, what);
   }
 
@@ -369,8 +407,7 @@ class Checkouts {
   void submodule(const std::string& directory, const PathFact& config) {
     git_directory(directory);
     const std::string* text = content(config);
-    const std::string worktree = text != nullptr ? read_git_config(*text).worktree : std::string();
-    const auto root = worktree.empty() ? std::nullopt : below(directory, worktree);
+    const auto root = text != nullptr ? worktree_in(*text, directory) : std::nullopt;
     hooks_elsewhere(directory, root.value_or(directory));
     if (!root || !is_written(*root) || is_anchor(*root)) return;
     const PathFact* git = fact(*root + "/.git");
@@ -387,6 +424,7 @@ class Checkouts {
       if (!is_present_directory(&entry) || !entry.hops.empty()) continue;
       for (const char* name : {"/config.worktree", "/commondir", "/gitdir"}) {
         const PathFact* known = fact(entry.real + name);
+        if (std::string_view(name) == "/gitdir") worktree(known, entry.real, std::string(parent_of(directory)));
         const bool stands = known != nullptr && known->state == PathState::kPresent;
         if (known != nullptr && (stands || std::string_view(name) == "/config.worktree")) {
           add(entry.real + name, known, false, "git's configuration, which starts programs");
@@ -395,70 +433,48 @@ class Checkouts {
     }
   }
 
+  /// Of a worktree below a grant: the file that leads here must go on doing so, and relative hooks are its own.
+  void worktree(const PathFact* file, const std::string& from, const std::string& repository) {
+    if (file == nullptr || file->state != PathState::kPresent) return;
+    const auto git = pointed_to(*file, "", from);
+    if (!git || !git->ends_with("/.git") || !is_written(*git)) return;
+    const PathFact* known = fact(*git);
+    if (known != nullptr && known->state == PathState::kPresent) add(*git, known, false, "where git's directory is");
+    hooks_elsewhere(repository, std::string(parent_of(*git)));
+  }
+
+  /// Submodules whose repository stands in place. One that is in another's directory was found there.
+  void submodules_in_place(const std::string& root, std::size_t depth) {
+    const PathFact* list = fact(root + "/.gitmodules");
+    if (list == nullptr || list->state != PathState::kPresent || depth > kDeepestModule) return;
+    const std::string* text = content(*list);
+    if (text == nullptr) return;
+    for (const base::GitConfig::Line& line : base::parse_git_config(*text).lines) {
+      const auto path = line.setting == Setting::kSubmodule ? below(root, line.value) : std::nullopt;
+      if (!path || !within(*path, root) || *path == root || ++modules_ > kMostModules) continue;
+      const PathFact* git = fact(*path + "/.git");
+      if (git == nullptr || git->state != PathState::kPresent) continue;
+      if (is_directory(*git)) {
+        repository(git->real, *path);
+      } else {
+        add(*path + "/.git", git, false, "where git's directory is");
+      }
+      submodules_in_place(*path, depth + 1);
+    }
+  }
+
   const plan::HostFacts& facts_;
   Identity identity_;
   std::vector<std::string> places_, anchors_;
   std::map<std::string, bool> roots_;  ///< with git's own names
   std::set<std::string> seen_;
+  std::vector<SaidHooks> users_hooks_;
   std::size_t modules_ = 0;
   ShieldQuestions ask_;
   std::vector<Shield> shields_;
 };
 
-std::string_view trimmed(std::string_view text) {
-  while (!text.empty() && (text.front() == ' ' || text.front() == '\t')) text.remove_prefix(1);
-  while (!text.empty() && (text.back() == ' ' || text.back() == '\t' || text.back() == '\r')) text.remove_suffix(1);
-  return text;
-}
-
-std::string lower(std::string_view text) {
-  std::string out(text);
-  for (char& c : out) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-  return out;
-}
-
-/// A value as git reads it: quotes go, backslashes escape, a comment ends it.
-std::string value_of(std::string_view text) {
-  std::string out;
-  bool quoted = false;
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    const char c = text[i];
-    if (c == '"') {
-      quoted = !quoted;
-    } else if (c == '\\' && i + 1 < text.size()) {
-      out += text[++i];
-    } else if ((c == '#' || c == ';') && !quoted) {
-      break;
-    } else {
-      out += c;
-    }
-  }
-  return std::string(quoted ? std::string_view(out) : trimmed(out));
-}
-
 }  // namespace
-
-GitConfig read_git_config(std::string_view text) {
-  GitConfig out;
-  std::string section;
-  for (std::string_view line : base::split(text, '\n')) {
-    line = trimmed(line);
-    if (line.starts_with('[')) {
-      const std::size_t end = line.find(']');
-      const std::string_view head = line.substr(1, end == std::string_view::npos ? end : end - 1);
-      section = lower(head.substr(0, head.find_first_of(" \t\"")));
-      line = end == std::string_view::npos ? std::string_view() : trimmed(line.substr(end + 1));
-    }
-    const std::size_t equals = line.find('=');
-    if (equals == std::string_view::npos || line.starts_with('#') || line.starts_with(';')) continue;
-    const std::string key = lower(trimmed(line.substr(0, equals)));
-    const std::string value = value_of(trimmed(line.substr(equals + 1)));
-    if (section == "core" && key == "hookspath") out.hooks_path = value;
-    if (section == "core" && key == "worktree") out.worktree = value;
-    if ((section == "include" || section == "includeif") && key == "path") out.includes.push_back(value);
-  }
-  return out;
-}
 
 void ask_for_checkouts(const policy::Policy& policy, const plan::HostFacts& facts, ShieldQuestions& questions) {
   Checkouts checkouts(policy, facts);

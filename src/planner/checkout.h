@@ -4,7 +4,8 @@
 // Read-only there: hooks, configuration (that of submodules and worktrees as well, and where core.hooksPath leads),
 // the `.git` file of a worktree, and the corpus' workspace rules. Objects, refs and the index stay writable.
 //
-// Git is never asked: its files are read as text, bounded. What the target itself makes anew below the grant (a nested
+// What the user's and the machine's own git configuration says of hooks and further files counts in each of them. Git
+// is never asked: its files are read as text, bounded. What the target itself makes anew below the grant (a nested
 // repository) is not covered.
 #pragma once
 
@@ -21,13 +22,5 @@ namespace cordon::planner {
 void ask_for_checkouts(const policy::Policy& policy, const plan::HostFacts& facts, ShieldQuestions& questions);
 
 void add_checkouts(const policy::Policy& policy, const plan::HostFacts& facts, std::vector<Shield>& shields);
-
-/// What a git configuration says that matters here: its text is the host's, and may be anybody's.
-struct GitConfig {
-  std::string hooks_path;             ///< the last one; "" where none is set
-  std::string worktree;               ///< core.worktree, as written: where the checkout of a submodule is
-  std::vector<std::string> includes;  ///< as written
-};
-GitConfig read_git_config(std::string_view text);
 
 }  // namespace cordon::planner

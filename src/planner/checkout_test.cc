@@ -8,35 +8,12 @@
 namespace cordon::planner {
 namespace {
 
-using ::testing::ElementsAre;
 using testing::FakeHost;
 using testing::must_plan;
 using testing::must_refuse;
 using testing::PolicyMaker;
 using testing::steps_of;
 using testing::with_script;
-
-TEST(GitConfig, TheLastHooksPathCounts) {
-  EXPECT_EQ(read_git_config("[core]\nhooksPath = a\n[x]\nhooksPath = b\n[CORE] HooksPath = \"c d\" ; why\n").hooks_path,
-            "c d");
-  EXPECT_EQ(read_git_config("; [core]\n#hooksPath = a\n").hooks_path, "");
-}
-
-TEST(GitConfig, IncludesAreToldWithAndWithoutACondition) {
-  EXPECT_THAT(read_git_config("[include]\npath = ../a\n[includeIf \"gitdir:~/x/\"]\n  path = \"/b\"\n").includes,
-              ElementsAre("../a", "/b"));
-}
-
-TEST(GitConfig, TheCheckoutOfASubmoduleIsTold) {
-  EXPECT_EQ(read_git_config("[core]\n\trepositoryformatversion = 0\n\tworktree = ../../../sub\n").worktree,
-            "../../../sub");
-}
-
-TEST(GitConfig, HostileTextIsNoTrouble) {
-  EXPECT_EQ(read_git_config("[[[\n=\n]\n[core\nhooksPath").hooks_path, "");
-  EXPECT_EQ(read_git_config("").hooks_path, "");
-  EXPECT_EQ(read_git_config("[core]\nhooksPath = \"\\").hooks_path, "\\");
-}
 
 // An empty one would make git fail: inside, and on the host as long as a mount point stands there.
 TEST(Checkout, GitsCommondirIsHeldByAFileThatSaysHere) {

@@ -144,5 +144,81 @@ TEST(Shields, HooksThatTheConfigurationPutElsewhereAreHeldThere) {
   EXPECT_TRUE(is_held(plan, "/home/me/p/more"));
 }
 
+FakeHost checkout_that_says(const std::string& config) {
+  FakeHost host = with_script("#!/bin/sh");
+  host.directory("/home/me/p", 1000);
+  host.directory("/home/me/p/.git/hooks", 1000);
+  host.file("/home/me/p/.git/config", config, 1000);
+  host.directory("/home/me/p/hk", 1000);
+  host.file("/home/me/p/inc", "", 1000);
+  return host;
+}
+
+policy::Policy writing_the_checkout() { return PolicyMaker("/home/me/p/run").write("/home/me/p").policy; }
+
+TEST(Shields, GitsConfigurationIsReadAsGitReadsIt) {
+  for (const char* config :
+       {"\xef\xbb\xbf[core]\nhooksPath=hk\n", "[core]\nhooksPath=hk\n[core \"x\"]\nhooksPath=/no\n",
+        "[core]\nhooksPath = h\\\nk\n", "[core]\nhooksPath = \"h\"k ; c\n", "[core]\nhooksPath = ~/p/hk\n",
+        "[core]\nhooksPath = ~me/p/hk\n", "[core]\nhooksPath = ../p/hk\n", "[core]\nx y\nhooksPath = hk\n"}) {
+    EXPECT_TRUE(is_held(must_plan(checkout_that_says(config).plan(writing_the_checkout())), "/home/me/p/hk")) << config;
+  }
+  for (const char* config :
+       {"[includeIf \"onbranch:*[m]*\"] path = ../inc\n", "[include]\npath = \"..\\u002finc\"\n[include]\npath=../inc",
+        "[include]\r\n\tpath = ../inc\r\n"}) {
+    EXPECT_TRUE(is_held(must_plan(checkout_that_says(config).plan(writing_the_checkout())), "/home/me/p/inc"))
+        << config;
+  }
+}
+
+TEST(Shields, AConfigurationThatLeadsWhereNobodyCanTellRefuses) {
+  std::string many;
+  for (int i = 0; i < 70; ++i) many += "[include]\npath = ../inc" + std::to_string(i) + "\n";
+  for (const std::string& config :
+       {std::string("[core]\nhooksPath = link/../hk\n"), std::string("[core]\nhooksPath = hk/../hk\n"),
+        std::string("[include]\npath = ~nobody/inc\n"), many}) {
+    FakeHost host = checkout_that_says(config);
+    host.directory("/home/me/p/a/b", 1000);
+    host.link("/home/me/p/link", "a/b", 1000);
+    for (int i = 0; i < 70; ++i) host.file("/home/me/p/inc" + std::to_string(i), "", 1000);
+    EXPECT_EQ(testing::must_refuse(host.plan(writing_the_checkout())).items.at(0).code, "shield-cannot-be-held")
+        << config;
+  }
+  FakeHost whole = checkout_that_says("[core]\nhooksPath = .\n");
+  EXPECT_EQ(testing::must_refuse(whole.plan(writing_the_checkout())).items.at(0).code, "write-inside-read-only-shield");
+}
+
+TEST(Shields, TheUsersOwnGitConfigurationCountsInEachCheckout) {
+  for (const char* file : {"/home/me/.gitconfig", "/home/me/.config/git/config", "/etc/gitconfig"}) {
+    FakeHost host = checkout_that_says("");
+    host.file(file, "[core]\nhooksPath = hk\n[include]\npath = /home/me/p/inc\n",
+              std::string_view(file) == "/etc/gitconfig" ? 0 : 1000);
+    const plan::Plan plan = must_plan(host.plan(writing_the_checkout()));
+    EXPECT_TRUE(is_held(plan, "/home/me/p/hk")) << file;
+    EXPECT_TRUE(is_held(plan, "/home/me/p/inc")) << file;
+  }
+}
+
+TEST(Shields, AWorktreeBelowTheCheckoutGoesOnBelongingToIt) {
+  FakeHost host = checkout_that_says("[core]\nhooksPath = hk\n");
+  host.file("/home/me/p/.git/worktrees/wt/gitdir", "/home/me/p/wt/.git\n", 1000);
+  host.file("/home/me/p/.git/worktrees/wt/commondir", "../..\n", 1000);
+  host.file("/home/me/p/wt/.git", "gitdir: /home/me/p/.git/worktrees/wt\n", 1000);
+  host.directory("/home/me/p/wt/hk", 1000);
+  const plan::Plan plan = must_plan(host.plan(writing_the_checkout()));
+  EXPECT_TRUE(is_held(plan, "/home/me/p/wt/.git"));
+  EXPECT_TRUE(is_held(plan, "/home/me/p/wt/hk"));
+}
+
+TEST(Shields, ASubmoduleWhoseRepositoryStandsInPlaceIsHeld) {
+  FakeHost host = checkout_that_says("");
+  host.file("/home/me/p/.gitmodules", "[submodule \"s\"]\n\tpath = lib/s\n\turl = ./s\n", 1000);
+  host.directory("/home/me/p/lib/s/.git/hooks", 1000);
+  host.file("/home/me/p/lib/s/.git/config", "", 1000);
+  const plan::Plan plan = must_plan(host.plan(writing_the_checkout()));
+  EXPECT_TRUE(is_held(plan, "/home/me/p/lib/s/.git/hooks"));
+  EXPECT_TRUE(is_held(plan, "/home/me/p/lib/s/.git/config"));
+}
+
 }  // namespace
 }  // namespace cordon::planner

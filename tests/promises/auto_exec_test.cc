@@ -31,7 +31,7 @@ TEST_P(AutoExecuted, AChangedPackageJsonIsTold) {
 }
 
 // The repository's own are read-only; the user's core.hooksPath is not the policy's business, and is told.
-TEST_P(AutoExecuted, ANewHookIsToldWhereverGitTakesItFrom) {
+TEST_P(AutoExecuted, ANewHookIsRefusedWhereverGitTakesItFrom) {
   scene.tree().write("work/.git/config", "[core]\n\thooksPath = out/hooks\n");
   scene.tree().write("work/.git/HEAD", "ref: refs/heads/main\n");
   scene.tree().make_directory("work/out/hooks");
@@ -39,8 +39,9 @@ TEST_P(AutoExecuted, ANewHookIsToldWhereverGitTakesItFrom) {
   EXPECT_THAT(verdict(ran({hook}), hook), testing::StartsWith("DENIED"));
   scene.tree().write("work/.git/config", "[core]\n");
   scene.tree().write("home/.gitconfig", "[core]\n\thooksPath = out/hooks\n");
-  const Finished told = ran({hook});
-  EXPECT_TRUE(told.says(out("hooks/post-merge") + " is new: git will run it")) << told;
+  EXPECT_THAT(verdict(ran({hook}), hook), testing::StartsWith("DENIED"));
+  scene.tree().write("home/.gitconfig", "");
+  EXPECT_EQ(verdict(ran({hook}), hook), "ALLOWED") << "the control";
 }
 
 TEST_P(AutoExecuted, ARepositoryThatTheTargetMakesIsTold) {

@@ -199,6 +199,46 @@ constexpr const char* kTurned =
     "subhook failed\nbarehook failed\nbareconfig failed\nlead failed\nleave failed\n"
     "turn failed\nturnsub failed\nturnbare failed\n";
 
+TEST_P(Shields, WhatAHeldLinkLeadsToIsNotChanged) {
+  const std::string hook = scene.tree().write("work/p/scripts/pre-commit", "safe");
+  const std::string task = scene.tree().write("work/p/tj", "safe");
+  const std::string service = scene.tree().write("work/p/x.service", "safe");
+  for (const char* directory : {"work/p/.git/hooks", "work/p/.vscode", "home/.config/systemd/user"}) {
+    scene.tree().make_directory(directory);
+  }
+  scene.tree().link("work/p/.git/hooks/pre-commit", "../../scripts/pre-commit");
+  scene.tree().link("work/p/.vscode/tasks.json", "../tj");
+  scene.tree().link("home/.config/systemd/user/x.service", service);
+  const std::string scripts = scene.in_work("p/scripts");
+  const std::vector<std::string> acts{"append=" + hook, "unlink=" + hook, "rename=" + scripts + ":" + scripts + "-old",
+                                      "append=" + task, "unlink=" + task, "append=" + service};
+  const std::string grant = list("write", {"./p"});
+  const Finished inside = scene.acts(acts, grant);
+  for (const std::string& act : acts) EXPECT_THAT(verdict(inside, act), StartsWith("DENIED")) << act << inside;
+  allowed_inside({"create=" + scripts + "/new"}, grant);
+  const Finished outside = scene.acts_bare({"append=" + hook, "append=" + task, "append=" + service});
+  EXPECT_FALSE(outside.says("DENIED")) << outside;
+}
+
+TEST_P(Shields, AHookWithAnotherNameInTheCheckoutRefuses) {
+  for (const char* held : {".git/hooks/pre-commit", ".git/config", ".vscode/tasks.json", ".envrc"}) {
+    SCOPED_TRACE(held);
+    const std::string own = scene.tree().write("work/p/" + std::string(held), "");
+    const std::string name = scene.in_work("p/name");
+    const std::string act = "append=" + name;
+    scene.tree().write("work/p/name", "");
+    EXPECT_EQ(verdict(scene.acts({act}, list("write", {"./p"})), act), "ALLOWED") << "the control: a file of its own";
+    scene.tree().remove("work/p/name");
+    ASSERT_EQ(::link(own.c_str(), name.c_str()), 0);
+    const std::string manifest = scene.manifest(act_manifest({act}, list("write", {"./p"})));
+    const Finished refused = scene.cordon({"run", "--allow-unapproved", manifest}).run();
+    EXPECT_EQ(refused.code, 125) << refused;
+    EXPECT_TRUE(refused.says("hard link") && refused.says(own)) << refused;
+    EXPECT_EQ(scene.tree().read("work/p/" + std::string(held)), "");
+    scene.tree().remove("work/p/name");
+  }
+}
+
 TEST_P(Shields, NoRepositoryIsTurnedElsewhere) {
   const Finished made = scene.bare({"/bin/sh", "-c", std::string(kMakeRepositories)});
   ASSERT_EQ(made.code, 0) << made;

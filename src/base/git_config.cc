@@ -1,9 +1,9 @@
-#include "host/git_config.h"
+#include "base/git_config.h"
 
 #include <algorithm>
 #include <cctype>
 
-namespace cordon::host {
+namespace cordon::base {
 namespace {
 
 bool is_space(char c) { return c == ' ' || c == '\t' || c == '\r'; }
@@ -16,7 +16,7 @@ class Reader {
     if (text_.starts_with("\xef\xbb\xbf")) text_.remove_prefix(3);
   }
 
-  std::optional<GitConfig> read() {
+  GitConfig read() {
     while (at_ < text_.size()) {
       const char c = text_[at_];
       if (c == '\n' || is_space(c)) {
@@ -24,7 +24,8 @@ class Reader {
       } else if (c == '#' || c == ';') {
         skip_line();
       } else if (c == '[' ? !section() : !setting()) {
-        return std::nullopt;
+        out_.well_formed = false;
+        skip_line();
       }
     }
     return std::move(out_);
@@ -127,6 +128,10 @@ class Reader {
   void keep(const std::string& key, std::string value) {
     using Setting = GitConfig::Setting;
     if (value.empty()) return;
+    if (section_ == "submodule" && has_subsection_ && key == "path")
+      return out_.lines.push_back({Setting::kSubmodule, std::move(value)});
+    if (section_ == "core" && !has_subsection_ && key == "worktree")
+      out_.lines.push_back({Setting::kWorktree, std::move(value)});
     if (section_ == "core" && !has_subsection_ && key == "hookspath")
       out_.lines.push_back({Setting::kHooksPath, std::move(value)});
     if (section_ == "include" && !has_subsection_ && key == "path")
@@ -144,6 +149,6 @@ class Reader {
 
 }  // namespace
 
-std::optional<GitConfig> parse_git_config(std::string_view text) { return Reader(text).read(); }
+GitConfig parse_git_config(std::string_view text) { return Reader(text).read(); }
 
-}  // namespace cordon::host
+}  // namespace cordon::base

@@ -1,9 +1,9 @@
-#include "host/git_config.h"
+#include "base/git_config.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace cordon::host {
+namespace cordon::base {
 namespace {
 
 using ::testing::ElementsAre;
@@ -13,8 +13,8 @@ using Setting = GitConfig::Setting;
 std::vector<std::string> hooks(std::string_view text) {
   std::vector<std::string> out;
   const auto config = parse_git_config(text);
-  if (!config) return {"(unreadable)"};
-  for (const auto& line : config->lines) {
+  if (!config.well_formed) return {"(unreadable)"};
+  for (const auto& line : config.lines) {
     if (line.setting == Setting::kHooksPath) out.push_back(line.value);
   }
   return out;
@@ -39,9 +39,19 @@ TEST(GitConfig, AnotherSectionsKeyIsAnother) {
 
 TEST(GitConfig, IncludesAreToldApart) {
   const auto config = parse_git_config("[include]\npath = a\n[includeIf \"gitdir:~/w/\"]\npath = b\n");
-  ASSERT_TRUE(config);
-  EXPECT_THAT(config->lines,
+  EXPECT_THAT(config.lines,
               ElementsAre(GitConfig::Line{Setting::kInclude, "a"}, GitConfig::Line{Setting::kConditionalInclude, "b"}));
+}
+
+TEST(GitConfig, TheCheckoutOfASubmoduleIsTold) {
+  EXPECT_THAT(parse_git_config("[core]\n\tbare = false\n\tworktree = ../../../sub\n").lines,
+              ElementsAre(GitConfig::Line{Setting::kWorktree, "../../../sub"}));
+}
+
+TEST(GitConfig, WhatGitWouldNotReadIsReadAroundIt) {
+  const GitConfig config = parse_git_config("safe\n[core]\nx y\nhookspath = \"a\nhookspath = b\n");
+  EXPECT_FALSE(config.well_formed);
+  EXPECT_THAT(config.lines, ElementsAre(GitConfig::Line{Setting::kHooksPath, "b"}));
 }
 
 TEST(GitConfig, WhatGitWouldNotReadIsUnreadable) {
@@ -51,4 +61,4 @@ TEST(GitConfig, WhatGitWouldNotReadIsUnreadable) {
 }
 
 }  // namespace
-}  // namespace cordon::host
+}  // namespace cordon::base
