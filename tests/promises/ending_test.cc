@@ -2,6 +2,7 @@
 // kill -9 of Cordon itself.
 
 #include <signal.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -176,6 +177,32 @@ TEST_P(Ending, NothingOfTheRunKeepsTheOutputOpen) {
       scene.bare({"/bin/sh", "-c", "'" + programs().cordon + "' run '" + manifest + "' | cat; echo end"});
   EXPECT_FALSE(piped.timed_out);
   EXPECT_EQ(piped.out, "done\nend\n") << piped;
+}
+
+/// A child of ours or of whom we took over that is alive or waits to be reaped.
+bool somebody_is_left() { return ::waitpid(-1, nullptr, WNOHANG) != -1; }
+
+// The launcher is started before the verdict is known: a run that is refused must not leave it waiting.
+TEST_P(Ending, ARefusedRunLeavesNoProcess) {
+  ASSERT_EQ(::prctl(PR_SET_CHILD_SUBREAPER, 1), 0);
+  const std::string marker = marker_of("left");
+  ASSERT_EQ(scene.acts_bare({"daemon=" + marker}).code, 0);
+  EXPECT_TRUE(somebody_is_left()) << "the control: an orphan comes to us";
+  for (const pid_t pid : processes_with(marker)) ::kill(pid, SIGKILL);
+  while (somebody_is_left()) ::usleep(1'000);
+
+  const std::string unapproved = scene.manifest(act_manifest({"exit=0"}), "unapproved.yaml");
+  const std::string missing = scene.manifest("entrypoint: ./absent\n", "missing.yaml");
+  const std::string forbidden = scene.manifest(act_manifest({"exit=0"}, list("read", {"/proc/1"})), "forbidden.yaml");
+  for (const std::vector<std::string>& words : {std::vector<std::string>{"run", unapproved},
+                                                {"run", "--allow-unapproved", missing},
+                                                {"run", "--allow-unapproved", forbidden},
+                                                {"run", scene.in_work("nowhere.yaml")}}) {
+    const Finished refused = scene.cordon(words).run();
+    EXPECT_EQ(refused.code, 125) << refused;
+    EXPECT_FALSE(somebody_is_left()) << refused;
+  }
+  ::prctl(PR_SET_CHILD_SUBREAPER, 0);
 }
 
 }  // namespace
