@@ -120,6 +120,17 @@ inline Sys<void> make_all_local(const Endpoint& own) {
   out.attribute(IFA_ADDRESS, own.address.data(), size);
   rtmsg route{};
   route.rtm_family = static_cast<std::uint8_t>(own.family);
+  if (!ipv4) {
+    // The kernel adds this route too, but in its own time, and until then no answer to `own` gets there.
+    route.rtm_dst_len = address.ifa_prefixlen;
+    route.rtm_table = RT_TABLE_LOCAL;
+    route.rtm_protocol = RTPROT_KERNEL;
+    route.rtm_type = RTN_LOCAL;
+    out.begin(RTM_NEWROUTE, NLM_F_CREATE | NLM_F_ACK, route);
+    out.attribute(RTA_OIF, &kLoopbackIndex, sizeof kLoopbackIndex);
+    out.attribute(RTA_DST, own.address.data(), size);
+    route.rtm_dst_len = 0;
+  }
   route.rtm_table = RT_TABLE_MAIN;
   route.rtm_protocol = RTPROT_STATIC;
   route.rtm_scope = RT_SCOPE_HOST;
