@@ -31,6 +31,16 @@ inline Sys<std::size_t> getxattr(const char* path, const char* name, std::span<s
   return static_cast<std::size_t>(n);
 }
 
+/// fgetxattr(2); an empty `into` asks for the size.
+inline Sys<std::size_t> fgetxattr(FdView fd, const char* name, std::span<std::byte> into) {
+  const ssize_t n = ::fgetxattr(fd.get(), name, into.data(), into.size());
+  if (n < 0) return failed("fgetxattr");
+  return static_cast<std::size_t>(n);
+}
+inline Sys<void> fremovexattr(FdView fd, const char* name) {
+  return done(::fremovexattr(fd.get(), name), "fremovexattr");
+}
+
 /// The coarse wall clock, with which the kernel stamps files.
 inline timespec coarse_time() {
   timespec now{};

@@ -180,6 +180,8 @@ class Checkouts {
         if (!found->real.empty()) shield.real = found->real;
         if (shield.stands()) shield.directory = is_directory(*found);
       }
+      // What holds an absent name is seen inside: of a directory nobody makes a commit or a package.
+      if (!shield.stands()) shield.directory = true;
       shields_.push_back(std::move(shield));
     }
   }

@@ -1,6 +1,7 @@
 // Promise: credentials stay hidden and what runs later stays unwritten, whatever is granted above it; for every rule of
 // the corpus, on a made-up home with a planted sentinel in each.
 
+#include <sys/xattr.h>
 #include <unistd.h>
 
 #include <cstdlib>
@@ -163,6 +164,37 @@ TEST_P(Shields, GitWorksInACheckoutWhileHooksAndConfigurationStay) {
   const Finished outside = scene.bare(
       {"/bin/sh", "-c", "cd p && git config core.fsmonitor ./x && cp /bin/true .git/hooks/pre-commit && echo made"});
   EXPECT_EQ(outside.out, "made\n") << "the control" << outside;
+}
+
+// An overlay notes on such a directory that nothing shows through it, where another tool's notes may stand as well.
+TEST_P(Shields, DirectoriesAreMovedBesideWhatIsHeldAndNoMarkIsLeft) {
+  scene.tree().make_directory("work/p/old");
+  scene.tree().make_directory("work/p/layer");
+  const char* mark = "user.overlay.opaque";
+  ASSERT_EQ(::setxattr(scene.in_work("p/layer").c_str(), mark, "y", 1, 0), 0);
+  ::usleep(20'000);  // longer than the clock that stamps files stands still
+  const auto at = [&](const char* name) { return scene.in_work("p/" + std::string(name)); };
+  allowed_inside(
+      {"mkdir=" + at("new"), "rename=" + at("new") + ":" + at("new2"), "rename=" + at("old") + ":" + at("old2")},
+      list("write", {"./p"}));
+  for (const char* name : {"", "new2", "old2"}) {
+    EXPECT_EQ(::getxattr(at(name).c_str(), mark, nullptr, 0), -1) << name;
+    EXPECT_EQ(::getxattr(at(name).c_str(), "user.overlay.impure", nullptr, 0), -1) << name;
+  }
+  EXPECT_EQ(::getxattr(at("layer").c_str(), mark, nullptr, 0), 1) << "the control: what was there before stays";
+}
+
+TEST_P(Shields, NothingThatIsHeldEntersACommit) {
+  scene.tree().write("work/p/a.txt", "a");
+  scene.tree().write("work/p/all.sh",
+                     "#!/bin/sh\ncd \"$(dirname \"$0\")\" && git add -A &&\n"
+                     "git -c user.name=t -c user.email=t@example.com commit -q -m all && git status --porcelain\n",
+                     0755);
+  ASSERT_EQ(scene.bare({"/bin/sh", "-c", "cd p && git init -q"}).code, 0);
+  const Finished inside = scene.sandboxed("entrypoint: ./p/all.sh\nexec: all\nwrite: [./p]\n");
+  EXPECT_EQ(inside.code, 0) << inside;
+  EXPECT_EQ(inside.out, "") << "nothing is left to commit, and nothing of ours was ever there";
+  EXPECT_EQ(scene.bare({"/bin/sh", "-c", "cd p && git ls-files && git status --porcelain"}).out, "a.txt\nall.sh\n");
 }
 
 constexpr std::string_view kMakeRepositories =

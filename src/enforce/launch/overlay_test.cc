@@ -57,8 +57,10 @@ struct Scene {
   std::string project, work;
 };
 
-/// Every name below, with type, mode and the names of its extended attributes.
-std::string listing(const std::string& root) {
+enum class Marks : std::uint8_t { kShown, kIgnored };
+
+/// Every name below, with type, mode and the names of its extended attributes; the overlay's own are its marks.
+std::string listing(const std::string& root, Marks marks = Marks::kShown) {
   std::vector<std::string> lines;
   const auto add = [&](const std::string& path) {
     struct stat facts{};
@@ -66,8 +68,11 @@ std::string listing(const std::string& root) {
     std::array<char, 4096> names{};
     const ssize_t length = llistxattr(path.c_str(), names.data(), names.size());
     std::string line = path + " " + std::to_string(facts.st_mode);
-    for (ssize_t i = 0; i < length; ++i)
-      line += names.at(static_cast<std::size_t>(i)) == '\0' ? ' ' : names.at(static_cast<std::size_t>(i));
+    for (ssize_t i = 0; i < length;
+         i += static_cast<ssize_t>(std::strlen(&names.at(static_cast<std::size_t>(i))) + 1)) {
+      const std::string_view name = &names.at(static_cast<std::size_t>(i));
+      if (marks == Marks::kShown || !name.starts_with("user.overlay.")) line.append(" ").append(name);
+    }
     lines.push_back(line);
   };
   add(root);
@@ -136,19 +141,31 @@ TEST_P(StubOverlay, DoesEverythingElseInTheRealDirectory) {
   });
 }
 
-TEST_P(StubOverlay, LeavesNoStubNoAttributeAndNoWorkDirectory) {
+TEST_P(StubOverlay, LeavesNoStubAndNoWorkDirectory) {
   act(GetParam(), [] {
     const Scene scene;
-    const std::string before = listing(scene.scratch.path());
+    const std::string before = listing(scene.scratch.path(), Marks::kIgnored);
     std::string during;
     Manner manner;
     manner.hear = [&](const Started&, const Message& message) {
-      if (message.kind == Kind::kReady) during = listing(scene.scratch.path());
+      if (message.kind == Kind::kReady) during = listing(scene.scratch.path(), Marks::kIgnored);
     };
     const Told told = run(scene.maker(scene.overlay()).shell("cd /w; ls -R; touch x; rm x").plan(), manner);
     EXPECT_EQ(told.exit_code(), 0) << told.error << told.output;
     EXPECT_EQ(during, before) << "while the target runs, as after it: whoever is killed then, nothing is left";
-    EXPECT_EQ(listing(scene.scratch.path()), before);
+    EXPECT_EQ(listing(scene.scratch.path(), Marks::kIgnored), before);
+  });
+}
+
+TEST_P(StubOverlay, FailsWhereAMarkHidesAStub) {
+  act(GetParam(), [] {
+    const Scene scene;
+    const auto plan = scene.maker(scene.overlay()).shell("echo ran").plan();
+    EXPECT_EQ(run(plan).output, "ran\n") << "the control";
+    ASSERT_EQ(::setxattr((scene.project + "/sub").c_str(), "user.overlay.opaque", "y", 1, 0), 0);
+    const Told told = run(plan);
+    EXPECT_EQ(told.output, "") << told.error;
+    EXPECT_NE(told.exit_code(), 0);
   });
 }
 

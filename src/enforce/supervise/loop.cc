@@ -37,6 +37,7 @@ Run::Loop::Loop(const plan::Plan& plan, Options& options)
     : exec_closed_(plan.exec_closed),
       when_mounted_(std::move(options.when_mounted)),
       on_question_(std::move(options.on_question)),
+      overlay_marks_(plan),
       mounts_(plan),
       progress_(plan),
       clock_(kernel::monotonic_ns()),
@@ -251,6 +252,7 @@ base::Result<void> Run::Loop::take_batch(launch::Batch& batch) {
     progress_.on_control(message, has_fd);
     if (message.kind == launch::Kind::kListening && has_fd)
       CORDON_OK(take_socket(base::StepId{message.step}, std::move(batch.fd)));
+    if (message.kind == launch::Kind::kTargetStarted) overlay_marks_.remove_from_ways();  // the mounts stand
     if (message.kind == launch::Kind::kTargetStarted && has_fd) take_target(std::move(batch.fd));
     if (message.kind == launch::Kind::kMounts && has_fd) CORDON_OK(take_mounts(std::move(batch.fd)));
     if (message.kind == launch::Kind::kListener && has_fd) CORDON_OK(take_listener(std::move(batch.fd)));
@@ -439,6 +441,7 @@ void Run::Loop::finish(const ProcessEnd& init) {
   outcome_->exec_attempts_total = gate_.total();
   if (outlet_) outcome_->destinations = outlet_->finish();
   holds_.reset();
+  overlay_marks_.remove();
   give_back();
   mounted();
 }
@@ -464,6 +467,7 @@ void Run::Loop::abandon() {
   static_cast<void>(kernel::waitid(P_PIDFD, static_cast<id_t>(init_pidfd_.get()), WEXITED | WNOHANG | __WALL));
   close(init_pidfd_);
   holds_.reset();
+  overlay_marks_.remove();
   give_back();
 }
 

@@ -14,6 +14,7 @@
 #include "base/fd.h"
 #include "base/result.h"
 #include "enforce/hold/hold.h"
+#include "enforce/hold/overlay_marks.h"
 #include "enforce/launch/protocol.h"
 #include "enforce/outlet/outlet.h"
 #include "enforce/supervise/exec_gate.h"
@@ -119,6 +120,7 @@ class Run::Loop {
   outlet::OnQuestion on_question_;
 
   std::optional<hold::Holds> holds_;  ///< gone when nothing of the run is left
+  hold::OverlayMarks overlay_marks_;
   std::optional<outlet::Outlet> outlet_;
   bool told_to_go_ = false;
   MountWatch mounts_;

@@ -1,9 +1,11 @@
 // Names that do not exist, kept from being made: an overlay over the real directory, with nothing below it but stubs.
 //
-// No option gives it extended attributes (userxattr), so it keeps nothing of its own in the real directory and believes
-// nothing that somebody put there. What it wants in the work directory it wants for the copies and whiteouts of lower
-// objects; the stubs are masked, so there are none, and the work directory is removed as soon as the mount stands.
-// Whatever needs it later fails, as it should.
+// It keeps marks of its own in extended attributes of the real directory (userxattr): without them no directory could
+// be moved to stand beside a stub (EXDEV). Whoever waits for the run takes them away (enforce/hold/overlay_marks.h). A
+// mark that somebody planted can hide a stub from view, and is noticed: a stub that is not there cannot be masked, and
+// this step fails. What the overlay wants in the work directory it wants for the copies and whiteouts of lower objects;
+// the stubs are masked, so there are none, and the work directory is removed as soon as the mount stands. Whatever
+// needs it later fails, as it should.
 #include <span>
 #include <string_view>
 
@@ -49,6 +51,7 @@ Sys<Fd> mount_overlay(FdView lower, FdView upper, FdView work, std::uint64_t att
   CORDON_OK(kernel::fsconfig_string(context, "upperdir", path(upper).c_str()));
   CORDON_OK(kernel::fsconfig_string(context, "workdir", path(work).c_str()));
   CORDON_OK(kernel::fsconfig_string(context, "uuid", "off"));
+  CORDON_OK(kernel::fsconfig_flag(context, "userxattr"));
   CORDON_OK(kernel::fsconfig_create(context));
   return kernel::fsmount(context, attributes);
 }
