@@ -22,7 +22,14 @@ constexpr std::array kEtc = std::to_array<std::string_view>({"/etc/alternatives"
                                                              "/etc/ca-certificates.conf",
                                                              "/etc/crypto-policies",
                                                              "/etc/default/locale",
+                                                             "/etc/fonts",
                                                              "/etc/gai.conf",
+                                                             "/etc/java",
+                                                             "/etc/java-8-openjdk",
+                                                             "/etc/java-11-openjdk",
+                                                             "/etc/java-17-openjdk",
+                                                             "/etc/java-21-openjdk",
+                                                             "/etc/java-25-openjdk",
                                                              "/etc/ld.so.cache",
                                                              "/etc/ld.so.conf",
                                                              "/etc/ld.so.conf.d",
@@ -54,6 +61,11 @@ constexpr auto kAll = [] {
 }();
 
 constexpr std::string_view kLocalSettings = "/usr/local/etc";
+
+// What lets others in, beside what Java reads: jmxremote.password.
+constexpr std::array kHiddenBelow = std::to_array<std::string_view>(
+    {"/etc/java-8-openjdk/management", "/etc/java-11-openjdk/management", "/etc/java-17-openjdk/management",
+     "/etc/java-21-openjdk/management", "/etc/java-25-openjdk/management"});
 
 /// The fact, if this base path stands here and may be shown.
 const plan::PathFact* standing(const plan::HostFacts& facts, std::string_view path) {
@@ -105,6 +117,7 @@ std::string content_of(std::string_view path, const policy::Policy& policy, cons
 
 std::span<const std::string_view> base_paths() { return kAll; }
 std::span<const std::string_view> base_files() { return kFiles; }
+std::span<const std::string_view> hidden_base_paths() { return kHiddenBelow; }
 
 void want_base(const plan::HostFacts& facts, std::vector<Want>& wants, std::vector<Link>& links) {
   for (std::string_view path : kAll) {
@@ -157,6 +170,17 @@ std::vector<std::string> base_listings(const policy::Policy& policy, const plan:
   const bool any = std::ranges::any_of(policy.read, lies_inside) || std::ranges::any_of(policy.write, lies_inside) ||
                    lies_inside(policy.entrypoint);
   return any ? std::vector<std::string>{std::string(kLocalSettings)} : std::vector<std::string>();
+}
+
+void hide_what_lets_others_in(const plan::HostFacts& facts, std::vector<Want>& wants) {
+  for (std::string_view path : kHiddenBelow) {
+    const plan::PathFact* fact = fact_of(facts, std::string(path));
+    if (fact == nullptr || fact->state != plan::PathState::kPresent || !is_directory(*fact)) continue;
+    const bool asked = std::ranges::any_of(wants, [&](const Want& want) {
+      return is_asked_for(want) && (within(want.path, fact->real) || within(fact->real, want.path));
+    });
+    if (!asked) wants.push_back(hidden(*fact));
+  }
 }
 
 void hide_local_settings(const plan::HostFacts& facts, std::vector<Want>& wants) {

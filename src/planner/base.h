@@ -20,13 +20,17 @@ namespace cordon::planner {
 /// Asked of every host.
 std::span<const std::string_view> base_paths();
 
+/// Asked as well: directories in base paths that are not shown.
+std::span<const std::string_view> hidden_base_paths();
+
 /// Adds what of the base stands on this host.
 void want_base(const plan::HostFacts& facts, std::vector<Want>& wants, std::vector<Link>& links);
 
 /// The list of /usr/local/etc, where a line of the policy names something in it: all else there is hidden.
 std::vector<std::string> base_listings(const policy::Policy& policy, const plan::HostFacts& facts);
 
-/// After every want for something visible is known.
+/// Both after every want for something visible is known.
+void hide_what_lets_others_in(const plan::HostFacts& facts, std::vector<Want>& wants);
 void hide_local_settings(const plan::HostFacts& facts, std::vector<Want>& wants);
 
 /// `real` is shown by the base, so nothing more is needed to read or execute it.

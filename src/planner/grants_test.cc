@@ -107,6 +107,18 @@ TEST(Base, TheHostsOwnSettingsAreShownAsFarAsALineNamesThem) {
   EXPECT_TRUE(has_mask(plan, "/usr/local/etc/x.key"));
 }
 
+TEST(Base, WhatJavaReadsIsShownAndWhatLetsOthersInIsNot) {
+  const std::string settings = "/etc/java-17-openjdk", management = settings + "/management";
+  for (const std::string& read : {std::string("/usr/share"), management, std::string("/etc")}) {
+    FakeHost host = with_script("#!/bin/sh", 0);
+    host.file(settings + "/security/java.security", "text");
+    host.file(management + "/jmxremote.password", "secret", 0, 0600);
+    const plan::Plan plan = must_plan(host.plan(PolicyMaker("/home/me/p/run").read(read).policy));
+    EXPECT_TRUE(bind_at(plan, settings) || bind_at(plan, "/etc")) << read;
+    EXPECT_EQ(has_mask(plan, management), read == "/usr/share") << read;
+  }
+}
+
 TEST(Base, NamesAreSynthesisedAndNoNameCanForgeALine) {
   FakeHost host = with_script("#!/bin/sh");
   const auto passwd = [&] {

@@ -220,6 +220,7 @@ Verdict plan(const policy::Policy& policy, const plan::HostFacts& facts, Memory&
   want_shields(draft, shields, wants);
   hide_sockets(draft, wants);
   hide_kernel_files(draft, wants);
+  hide_what_lets_others_in(facts, wants);
   hide_local_settings(facts, wants);
   check_denials(draft, program, wants);
   check_aliases(draft, rules, wants);

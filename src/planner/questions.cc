@@ -129,6 +129,7 @@ plan::Questions next_questions(const policy::Policy& policy, const plan::HostFac
   Asking asking(facts);
   ask_what_the_policy_names(asking, policy);
   for (std::string_view path : base_paths()) asking.path(std::string(path));
+  for (std::string_view path : hidden_base_paths()) asking.path(std::string(path));
   asking.path("/usr/local/etc");
   // Names that are not set have no answer, so they are asked once: as long as the first round is unanswered.
   if (fact_of(facts, std::string(base_paths().front())) == nullptr) {
