@@ -24,7 +24,8 @@ std::uint64_t connections_for(const Bounds& bounds, std::size_t listeners, std::
   return descriptors <= kept ? 0 : std::min(bounds.connections, (descriptors - kept) / 2);
 }
 
-Broker::Broker(Config config, BrokerSockets sockets, kernel::Fd epoll, std::uint64_t connections)
+Broker::Broker(Config config, BrokerSockets sockets, kernel::Fd epoll, std::uint64_t connections,
+               std::string_view own_name)
     : config_(std::move(config)),
       sockets_(std::move(sockets)),
       poller_(std::move(epoll)),
@@ -33,7 +34,7 @@ Broker::Broker(Config config, BrokerSockets sockets, kernel::Fd epoll, std::uint
       tally_(config_.bounds.rows),
       gatekeeper_(config_.bounds),
       lookups_(config_.bounds),
-      answerer_(config_.rules, config_.gate, config_.ipv6, names_),
+      answerer_(config_.rules, config_.gate, config_.ipv6, names_, own_name),
       dns_(answerer_, config_.bounds, poller_, [this](Row row) { tally_.count(std::move(row)); }),
       shared_{.pipes = PipePool(config_.bounds.pipes, config_.bounds.splice_after_bytes)},
       guard_{.allowed = config_.opened},

@@ -15,6 +15,7 @@
 #include <cstdint>
 #include <deque>
 #include <memory>
+#include <string_view>
 #include <vector>
 
 #include "egress/config.h"
@@ -42,8 +43,8 @@ enum class End : std::uint8_t { kOrderly, kReset };
 
 class Broker {
  public:
-  /// `epoll` is given, so that everything that can fail has failed before.
-  Broker(Config config, BrokerSockets sockets, kernel::Fd epoll, std::uint64_t connections);
+  /// `epoll` is given, so that everything that can fail has failed before. `own_name` is the host's, as uname has it.
+  Broker(Config config, BrokerSockets sockets, kernel::Fd epoll, std::uint64_t connections, std::string_view own_name);
 
   /// Tells that it is ready, and serves until the supervisor says Finish or is gone. An Errno: the epoll itself failed.
   kernel::Sys<void> run(const Ready& ready);

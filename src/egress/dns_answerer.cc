@@ -76,8 +76,10 @@ DnsReply refused(const DnsQuery& query, DnsEvent event, std::string name) {
 
 }  // namespace
 
-DnsAnswerer::DnsAnswerer(const policy::network::Rules& rules, Gate gate, Ipv6 ipv6, NameTable& names)
-    : told_(rules), ipv6_(ipv6), names_(names) {
+DnsAnswerer::DnsAnswerer(const policy::network::Rules& rules, Gate gate, Ipv6 ipv6, NameTable& names,
+                         std::string_view own_name)
+    : own_name_(HostName::parse(own_name)), told_(rules), ipv6_(ipv6), names_(names) {
+  if (own_name_ && told_.could_allow(*own_name_)) own_name_.reset();
   if (gate == Gate::kAttached) told_.allow.emplace_back();
 }
 
@@ -110,7 +112,7 @@ DnsReply DnsAnswerer::answer_pointer(const DnsQuery& query, const std::string& s
 DnsReply DnsAnswerer::answer_name(const DnsQuery& query, const HostName& name) {
   const bool wants_ipv4 = query.type == rr::kA;
   const bool wants_ipv6 = query.type == rr::kAaaa && ipv6_ == Ipv6::kPresent;
-  if (name.is_local()) {
+  if (name.is_local() || name == own_name_) {
     if (wants_ipv4) return reply(query, Rcode::kNoError, Address::v4(127, 0, 0, 1));
     if (wants_ipv6) return reply(query, Rcode::kNoError, *policy::network::parse_address("::1"));
     return reply(query, Rcode::kNoError);

@@ -4,7 +4,7 @@
 //   A, AAAA of such a name   its synthetic address; AAAA is empty where the sandbox has no IPv6
 //   other types of it        NOERROR without records: musl gives a host up on NXDOMAIN of any type
 //   _service names below it  the same
-//   localhost                127.0.0.1, ::1
+//   localhost                127.0.0.1, ::1; so is the host's own name, where no rule is about it: programs ask for it
 //   PTR of such an address   its name
 //   a full name table        SERVFAIL
 //   everything else          NXDOMAIN, and an event for the report
@@ -14,8 +14,10 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "egress/dns_message.h"
@@ -42,7 +44,9 @@ enum class Ipv6 : std::uint8_t { kAbsent, kPresent };
 
 class DnsAnswerer {
  public:
-  DnsAnswerer(const policy::network::Rules& rules, Gate gate, Ipv6 ipv6, NameTable& names);
+  /// `own_name`: what uname says; "" for none.
+  DnsAnswerer(const policy::network::Rules& rules, Gate gate, Ipv6 ipv6, NameTable& names,
+              std::string_view own_name = {});
 
   DnsReply answer(std::span<const std::byte> query);
 
@@ -52,6 +56,7 @@ class DnsAnswerer {
   DnsReply answer_name(const DnsQuery& query, const policy::network::HostName& name);
   [[nodiscard]] bool is_service_of_a_told_name(const DnsQuery& query) const;
 
+  std::optional<policy::network::HostName> own_name_;
   policy::network::Rules told_;  ///< the rules; with a gate, every name that is not denied for all ports
   Ipv6 ipv6_;
   NameTable& names_;

@@ -59,7 +59,7 @@ class Dns : public testing::Test {
     rules_.deny.push_back(*policy::network::parse_rule(host, "*", policy::network::SuffixMeaning::kWithApex));
   }
   Answer ask_raw(const std::string& text) {
-    DnsAnswerer answerer(rules_, gate_, ipv6_, names_);
+    DnsAnswerer answerer(rules_, gate_, ipv6_, names_, "Build-7");
     const DnsReply reply = answerer.answer(bytes(text));
     Answer out{.silent = reply.bytes.empty(), .event = reply.event, .name = reply.name};
     if (out.silent) return out;
@@ -144,6 +144,13 @@ TEST_F(Dns, WithAGateEveryNameIsToldThatIsNotDenied) {
 TEST_F(Dns, LocalhostIsTheSandboxItself) {
   EXPECT_EQ(ask("localhost").data, "\x7f\0\0\x01"s);
   EXPECT_EQ(ask("a.localhost", 28).data, "\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\x01"s);
+}
+
+TEST_F(Dns, TheHostsOwnNameIsTheSandboxItselfUnlessARuleIsAboutIt) {
+  EXPECT_EQ(ask("build-7").data, "\x7f\0\0\x01"s);
+  EXPECT_EQ(ask("build-8").rcode, 3U);
+  allow("build-7", "443");
+  EXPECT_EQ(ask("build-7").data, "\xc6\x12\0\x02"s);
 }
 
 TEST_F(Dns, APointerOfAnAddressGivesItsName) {

@@ -19,6 +19,7 @@
 #include "kernel/event.h"
 #include "kernel/file.h"
 #include "kernel/process.h"
+#include "kernel/system.h"
 
 namespace cordon::egress {
 namespace {
@@ -64,10 +65,11 @@ Sys<void> serve() {
   const std::uint64_t connections = connections_for(config.bounds, config.listeners.size(), descriptors);
   if (connections == 0) return base::fail(Errno{EMFILE, "getrlimit"});
   CORDON_TRY(Fd epoll, kernel::epoll_create());
+  CORDON_TRY(const utsname system, kernel::uname());
   CORDON_TRY(Ready ready, confine());
   ready.connections = static_cast<std::uint32_t>(connections);
   ready.build_id = CORDON_BUILD_ID;
-  Broker broker(std::move(config), std::move(sockets), std::move(epoll), connections);
+  Broker broker(std::move(config), std::move(sockets), std::move(epoll), connections, system.nodename);
   return broker.run(ready);
 }
 
