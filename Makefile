@@ -5,7 +5,7 @@ JOBS ?= $(shell nproc)
 PREFIX ?= /usr/local
 export JOBS
 
-.PHONY: help demo build test check format audit bench lint fuzz race crossbuild examples install clean
+.PHONY: help demo build test check format audit bench lint fuzz race crossbuild registries examples install clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## /{printf "  make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -49,6 +49,9 @@ fuzz: ## each fuzz target for FUZZ_SECONDS (default 60) seconds
 bench: ## start-up and cost per grant, beside bare exec, bubblewrap and firejail
 	@scripts/install-packages build bench
 	@scripts/bench
+
+registries: build ## npm and apt through Cordon, against the registries that this machine is set up for
+	@scripts/registries build/release
 
 crossbuild: ## compile the trusted core and the pure rooms for arm64
 	@scripts/install-packages build cross
