@@ -64,10 +64,13 @@ bool Broker::accept_one(std::size_t index) {
 /// A connection that nobody accepts would hang: the spare descriptor lets it in for the moment of its reset.
 void Broker::refuse_for_want_of_descriptors(kernel::FdView listener) {
   spare_.reset();
-  if (auto accepted = kernel::accept(listener)) {
+  auto accepted = kernel::accept(listener);
+  // Where even that is not to be had, nobody is let in any more and the connection waits: the count ends the run.
+  const int code = accepted ? 0 : accepted.error().code;
+  if (accepted || code == EMFILE || code == ENFILE) {
     tally_.count({.verdict = Verdict::kOverBound, .detail = static_cast<std::uint32_t>(Bound::kDescriptors)});
-    static_cast<void>(kernel::reset_on_close(accepted->socket).has_value());
   }
+  if (accepted) static_cast<void>(kernel::reset_on_close(accepted->socket).has_value());
   if (auto spare = kernel::duplicate(sockets_.control, 0)) spare_ = std::move(*spare);
 }
 
