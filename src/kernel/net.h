@@ -151,6 +151,8 @@ struct Datagram {
 };
 inline Sys<void> tell_destination(FdView socket, int family) {
   if (family == AF_INET) return set_option(socket, SOL_IP, IP_PKTINFO, 1);
+  // Or an answer from an address that is local by its route alone is refused (EINVAL); IPv4 asks for none of this.
+  CORDON_OK(set_option(socket, SOL_IPV6, IPV6_FREEBIND, 1));
   return set_option(socket, SOL_IPV6, IPV6_RECVPKTINFO, 1);
 }
 
