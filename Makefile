@@ -5,7 +5,7 @@ JOBS ?= $(shell nproc)
 PREFIX ?= /usr/local
 export JOBS
 
-.PHONY: help demo build test check format audit bench lint fuzz race crossbuild registries examples install clean
+.PHONY: help demo build test check format audit bench lint fuzz race soak crossbuild registries examples install clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## /{printf "  make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -49,6 +49,11 @@ fuzz: ## each fuzz target for FUZZ_SECONDS (default 60) seconds
 bench: ## start-up and cost per grant, beside bare exec, bubblewrap and firejail
 	@scripts/install-packages build bench
 	@scripts/bench
+
+soak: ## faults at random for DURATION (default 600) seconds: killed, stopped, reset, stalled; SEED repeats a run
+	@scripts/install-packages build test
+	@scripts/build dev cordon egress_soak
+	@scripts/soak build/dev
 
 registries: build ## npm and apt through Cordon, against the registries that this machine is set up for
 	@scripts/registries build/release
