@@ -1,25 +1,40 @@
-// bench/egress: what the broker costs. One machine, two network namespaces on lo: a client in the sandbox reaches a
-// server of the host through the broker, and a client beside the server reaches it directly. Rounds of both take turns,
-// (ROUNDS is the only argument; 10) so that what else the machine does meets both; ratios are what counts.
+// bench/egress: what the way out costs. Three network namespaces on one machine: a server's, joined to the host's by a
+// veth pair, and a sandbox's. A client reaches the server three ways, which take turns in ROUNDS (the only argument;
+// 10), so that what else the machine does meets all of them; ratios are what counts:
+//
+//   direct   from the host's namespace, over the veth pair
+//   broker   from the sandbox through cordon-broker, which dials over the same pair
+//   bridge   from the sandbox as sandboxes without a broker do it: socat inside, to a unix socket, to a proxy outside
+//   that
+//            speaks CONNECT and dials over the same pair
 //
 //   bulk        one stream of BULK bytes to the client, MB/s
-//   trip        one byte there and back on an open connection, µs
-//   connect     connect, one byte there and back, close, µs; by DNS name and a pinned address
-//   parallel    1,000 open connections, one byte on each in turn, µs a byte; and the broker's memory with them
+//   trip        one byte there and back on an open connection, us
+//   connect     connect, one byte there and back, close, us; by DNS name and a pinned address
+//   parallel    1,000 open connections, one byte on each in turn, us a byte; and the broker's memory with them
 #include <fmt/format.h>
+#include <sched.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <chrono>
+#include <csignal>
 #include <cstdlib>
 #include <fstream>
 #include <functional>
+#include <latch>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "egress/netlink.h"
 #include "egress/sandbox.h"
+#include "policy/network/address_class.h"
 
 namespace {
 
@@ -27,6 +42,8 @@ using namespace cordon::test;
 using cordon::base::Fd;
 using Clock = std::chrono::steady_clock;
 
+constexpr const char* kNear = "203.0.113.1";
+constexpr const char* kFar = "203.0.113.10";
 constexpr std::size_t kBulk = 256U << 20;
 constexpr int kTrips = 1'000, kConnects = 300, kParallel = 1'000;
 
@@ -103,38 +120,158 @@ void measure_parallel(const std::function<Fd()>& connect, Times& into) {
                           kParallel * 1e6);
 }
 
-void print(const char* what, const std::vector<double>& direct, const std::vector<double>& broker, const char* unit) {
-  const double a = median(direct), b = median(broker);
-  fmt::print("{:10} {:10.1f} {:10.1f} {:8.2f}  {}\n", what, a, b, b / a, unit);
+void command(const std::string& text) {
+  if (std::system(text.c_str()) != 0) {
+    fmt::print(stderr, "failed: {}\n", text);
+    std::exit(1);
+  }
+}
+
+/// The server, in a namespace of its own at the other end of a veth pair.
+class Far {
+ public:
+  Far() {
+    thread_ = std::thread([this] {
+      if (::unshare(CLONE_NEWNET) != 0) std::exit(1);
+      const std::string own = std::to_string(::gettid());
+      tid_ = own;
+      born_.count_down();
+      joined_.wait();
+      command("ip link set far up && ip address add " + std::string(kFar) + "/24 dev far");
+      const Server server(kFar, 8443, serve);
+      serving_.count_down();
+      over_.wait();
+    });
+    born_.wait();
+    command("ip link add near type veth peer name far netns " + tid_);
+    command("ip link set near up && ip address add " + std::string(kNear) + "/24 dev near");
+    joined_.count_down();
+    serving_.wait();
+  }
+  ~Far() {
+    over_.count_down();
+    thread_.join();
+  }
+
+ private:
+  std::string tid_;
+  std::latch born_{1}, joined_{1}, serving_{1}, over_{1};
+  std::thread thread_;
+};
+
+void copy_until_end(const Fd& from, const Fd& to) {
+  std::vector<char> buffer(1U << 18);
+  for (ssize_t got = 1; got > 0;) {
+    got = ::recv(from.get(), buffer.data(), buffer.size(), 0);
+    if (got > 0 && !write_all(to, {buffer.data(), static_cast<std::size_t>(got)})) break;
+  }
+  ::shutdown(to.get(), SHUT_WR);
+}
+
+/// CONNECT, for whoever asks, by two threads for each connection.
+void serve_connect(const Fd& client) {
+  std::string head;
+  while (!head.ends_with("\r\n\r\n")) {
+    const std::string one = read_some(client, 1);
+    if (one.size() != 1) return;
+    head += one;
+  }
+  const Fd to = connect_to(kFar, 8443);
+  write_all(client, "HTTP/1.1 200 OK\r\n\r\n");
+  std::thread out([&] { copy_until_end(client, to); });
+  copy_until_end(to, client);
+  out.join();
+}
+
+class Bridge {
+ public:
+  explicit Bridge(Sandbox& box) : path_("/tmp/cordon-bench." + std::to_string(::getpid())) {
+    sockaddr_un at{.sun_family = AF_UNIX, .sun_path = {}};
+    path_.copy(at.sun_path, sizeof at.sun_path - 1);
+    listener_ = Fd(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+    if (::bind(listener_.get(), reinterpret_cast<sockaddr*>(&at), sizeof at) != 0 ||
+        ::listen(listener_.get(), 4096) != 0)
+      std::exit(1);
+    thread_ = std::thread([this] {
+      while (true) {
+        const int client = ::accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC);
+        if (client < 0) return;
+        std::thread([client] { serve_connect(Fd(client)); }).detach();
+      }
+    });
+    box.inside([this] {
+      socat_ = ::fork();
+      if (socat_ == 0) {
+        ::execlp("socat", "socat", "TCP-LISTEN:3128,bind=127.0.0.1,reuseaddr,fork,backlog=4096",
+                 ("UNIX-CONNECT:" + path_).c_str(), nullptr);
+        ::_exit(127);
+      }
+      while (!connect_to("127.0.0.1", 3128).valid()) ::usleep(10'000);
+    });
+  }
+  ~Bridge() {
+    ::kill(socat_, SIGTERM);
+    ::waitpid(socat_, nullptr, 0);
+    ::shutdown(listener_.get(), SHUT_RDWR);
+    thread_.join();
+    ::unlink(path_.c_str());
+  }
+  static Fd connect() {
+    Fd to = connect_to("127.0.0.1", 3128);
+    write_all(to, "CONNECT a.example:8443 HTTP/1.1\r\nHost: a.example:8443\r\n\r\n");
+    read_some(to, 19);
+    return to;
+  }
+
+ private:
+  std::string path_;
+  Fd listener_;
+  pid_t socat_ = -1;
+  std::thread thread_;
+};
+
+void print(const char* what, const char* unit, std::array<const std::vector<double>*, 3> ways) {
+  const double direct = median(*ways[0]), broker = median(*ways[1]), bridge = median(*ways[2]);
+  fmt::print("{:10} {:10.1f} {:10.1f} {:10.1f} {:8.2f} {:8.2f}  {}\n", what, direct, broker, bridge, broker / direct,
+             bridge / direct, unit);
 }
 
 int run(int rounds) {
-  const Server server(kPublic4, 8443, serve);
+  const Far far;
   Sandbox box;
   box.allow("a.example", "8443");
-  box.hosts["a.example"] = {kPublic4};
+  box.config.opened = {*cordon::policy::network::parse_block("203.0.113.0/24")};
+  box.hosts["a.example"] = {kFar};
   box.start();
+  const Bridge bridge(box);
   const std::string address = box.look_up("a.example");
-  const auto direct = [] { return connect_to(kPublic4, 8443); };
+  const auto direct = [] { return connect_to(kFar, 8443); };
   const auto broker = [&] { return connect_to(address, 8443); };
-  Times straight, through;
+  Times straight, through, bridged;
   const std::uint64_t idle = memory_kib(box.pid());
   for (int i = 0; i < rounds; ++i) {
     measure(direct, straight);
-    box.inside([&] { measure(broker, through); });
+    box.inside([&] {
+      measure(broker, through);
+      measure(Bridge::connect, bridged);
+    });
   }
   measure_parallel(direct, straight);
   std::uint64_t loaded = 0;
   box.inside([&] {
     measure_parallel(broker, through);
     loaded = memory_kib(box.pid());
+    measure_parallel(Bridge::connect, bridged);
   });
-  fmt::print("{:10} {:>10} {:>10} {:>8}\n", "", "direct", "broker", "ratio");
-  print("bulk", straight.bulk, through.bulk, "MB/s");
-  print("trip", straight.trip, through.trip, "us");
-  print("connect", straight.connect, through.connect, "us");
-  print("parallel", straight.parallel, through.parallel, "us");
-  fmt::print("broker's memory: {} KiB idle, {} KiB after {} connections\n", idle, loaded, kParallel);
+  fmt::print("{:10} {:>10} {:>10} {:>10} {:>8} {:>8}\n", "", "direct", "broker", "bridge", "ratio", "bridge's");
+  print("bulk", "MB/s", {&straight.bulk, &through.bulk, &bridged.bulk});
+  print("trip", "us", {&straight.trip, &through.trip, &bridged.trip});
+  print("connect", "us", {&straight.connect, &through.connect, &bridged.connect});
+  print("parallel", "us", {&straight.parallel, &through.parallel, &bridged.parallel});
+  fmt::print("connections a second: direct {:.0f}, broker {:.0f}, bridge {:.0f}\n", 1e6 / median(straight.connect),
+             1e6 / median(through.connect), 1e6 / median(bridged.connect));
+  fmt::print("broker's memory: {} KiB idle, {} KiB with {} connections open; the bound is {} KiB\n", idle, loaded,
+             kParallel, 12'288 + 64 * kParallel);
   return 0;
 }
 
@@ -142,7 +279,6 @@ int run(int rounds) {
 
 int main(int argc, char** argv) {
   enter_host_network();
-  add_address(kPublic4, 32);
   rlimit files{};
   ::getrlimit(RLIMIT_NOFILE, &files);
   files.rlim_cur = files.rlim_max;
