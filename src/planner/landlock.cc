@@ -15,6 +15,7 @@
 #include "base/text.h"
 #include "planner/base.h"
 #include "planner/host.h"
+#include "planner/known_hosts.h"
 #include "planner/path_text.h"
 
 namespace cordon::planner {
@@ -225,6 +226,7 @@ void restrict_files(Draft& draft, const Arranged& arranged, const Program& progr
   for (std::string_view file : base_files()) {
     if (arranged.showing(file) == nullptr) rules.add(file, kReadFile, false);
   }
+  if (made_known_hosts(draft)) rules.add(kKnownHostsFile, kReadFile, false);
   draft.step(plan::step::Landlock{.handled_access = handled_by(abi),
                                   .scoped = abi >= kScopingAbi ? kScopes : 0,
                                   .abi = abi,

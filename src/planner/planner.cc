@@ -18,6 +18,7 @@
 #include "planner/host.h"
 #include "planner/identity.h"
 #include "planner/kernel_files.h"
+#include "planner/known_hosts.h"
 #include "planner/landlock.h"
 #include "planner/mounts.h"
 #include "planner/network.h"
@@ -146,6 +147,7 @@ void build(Draft& draft, const Identity& identity, const Program& program, const
   mount_all(draft, identity, arranged, true);
   make_links(draft, arranged, true);
   make_base_files(draft, arranged, identity, environment.home);
+  make_known_hosts(draft, arranged);
   mount_own(draft);
   mount_all(draft, identity, arranged, false);
   make_links(draft, arranged, false);

@@ -10,6 +10,7 @@
 #include "planner/grants.h"
 #include "planner/identity.h"
 #include "planner/kernel_files.h"
+#include "planner/known_hosts.h"
 #include "planner/planner.h"
 #include "planner/program.h"
 #include "planner/shields.h"
@@ -150,6 +151,7 @@ plan::Questions next_questions(const policy::Policy& policy, const plan::HostFac
   for (const std::string& path : shims.paths) asking.path(path);
   for (const std::string& path : shims.directories) asking.directory(path);
   for (const std::string& path : shims.texts) asking.text(path);
+  for (const std::string& path : known_hosts_questions(policy, facts)) asking.text(path);
   for (const std::string& path : shims.programs) asking.program(path);
   for (const std::string& path : program_questions(policy, facts)) asking.path(path);
   for (const std::string& path : socket_questions(policy, facts)) asking.path(path);

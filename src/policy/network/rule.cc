@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/text.h"
+#include "policy/network/address_class.h"
 #include "policy/network/name.h"
 
 namespace cordon::policy::network {
@@ -153,6 +154,18 @@ Parsed<Rule> parse_rule(std::string_view host, std::string_view ports, SuffixMea
   CORDON_TRY(HostPattern pattern, parse_host(host, meaning));
   CORDON_TRY(const PortRange range, parse_ports(ports));
   return Rule{std::move(pattern), range};
+}
+
+Parsed<Block> parse_opened(std::string_view text) {
+  auto block = parse_block(text);
+  if (const auto address = parse_address(text); address && !block)
+    block = Block{.address = *address, .length = address->bits()};
+  if (!block) return base::fail(fault(text, "is no block of addresses", "write it as 10.0.0.0/8"));
+  const AddressClass its_class = plain_class(block->address);
+  if (its_class >= kFirstNever)
+    return base::fail(
+        fault(text, "is " + std::string(class_name(its_class)) + ", which is never reached", "leave it out"));
+  return *block;
 }
 
 std::string to_string(const HostPattern& pattern) {

@@ -53,6 +53,9 @@ Parsed<PortRange> parse_ports(std::string_view text);
 Parsed<std::uint16_t> parse_port(std::string_view text);
 Parsed<Rule> parse_rule(std::string_view host, std::string_view ports, SuffixMeaning meaning);
 
+/// What --allow-address and the configuration open: a block, or one address. Not what is never reached.
+Parsed<Block> parse_opened(std::string_view text);
+
 std::string to_string(const HostPattern& pattern);
 std::string to_string(PortRange ports);
 
