@@ -80,6 +80,12 @@ std::string absolute_variable(const host::Caller& caller, const char* name) {
   return found != caller.environment.end() && found->second.starts_with('/') ? found->second : std::string();
 }
 
+std::string config_directory(const host::Caller& caller, const std::string& home) {
+  if (const std::string config = absolute_variable(caller, "XDG_CONFIG_HOME"); !config.empty())
+    return config + "/cordon";
+  return home.starts_with('/') ? home + "/.config/cordon" : std::string();
+}
+
 std::string state_directory(const host::Caller& caller, const std::string& home) {
   if (const std::string state = absolute_variable(caller, "XDG_STATE_HOME"); !state.empty()) return state + "/cordon";
   return home.starts_with('/') ? home + "/.local/state/cordon" : std::string();

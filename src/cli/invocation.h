@@ -33,6 +33,9 @@ base::Result<Invocation> read_invocation(int argc, char** argv, char** environme
 /// $NAME where it is an absolute path, else "".
 std::string absolute_variable(const host::Caller& caller, const char* name);
 
+/// $XDG_CONFIG_HOME/cordon, else ~/.config/cordon below `home`; "" where neither is absolute.
+std::string config_directory(const host::Caller& caller, const std::string& home);
+
 /// $XDG_STATE_HOME/cordon, else ~/.local/state/cordon below `home`; "" where neither is absolute.
 std::string state_directory(const host::Caller& caller, const std::string& home);
 

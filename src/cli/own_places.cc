@@ -43,9 +43,7 @@ std::vector<plan::OwnPlace> own_places(const Invocation& invocation, const plan:
   const std::string older = state.substr(0, state.rfind('/')) + "/bento";
   if (kernel::statx(kernel::kHere, older.c_str(), AT_SYMLINK_NOFOLLOW))
     add(older, "the state of the system before Cordon");
-  const std::string config = absolute_variable(caller, "XDG_CONFIG_HOME");
-  if (!config.empty() || !home.empty())
-    add(config.empty() ? home + "/.config/cordon" : config + "/cordon", "Cordon's configuration");
+  add(config_directory(caller, home), "Cordon's configuration");
   return out;
 }
 

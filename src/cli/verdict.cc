@@ -6,6 +6,7 @@
 
 #include "base/abs_path.h"
 #include "base/text.h"
+#include "cli/global_config.h"
 #include "cli/leavings.h"
 #include "cli/network_flags.h"
 #include "cli/own_places.h"
@@ -112,8 +113,7 @@ base::Result<Host, Stop> open_host(const Invocation& invocation) {
   return out;
 }
 
-base::Result<Opened, Stop> open(const Invocation& /*invocation*/, const plan::HostFacts& facts,
-                                const Request& request) {
+base::Result<Opened, Stop> open(const Invocation& invocation, const plan::HostFacts& facts, const Request& request) {
   Opened out;
   auto file = approval::open_manifest(request.manifest);
   if (!file) return base::fail(stop(report::refused(file.error())));
@@ -130,6 +130,7 @@ base::Result<Opened, Stop> open(const Invocation& /*invocation*/, const plan::Ho
   if (!resolved) return base::fail(stop(report::refused(resolved.error()), source));
   out.policy = std::move(*resolved);
   out.policy.posture = request.posture;
+  CORDON_OK(add_global_config(invocation, facts, out.policy.posture));
   auto pins = approval::read_pins(out.policy);
   if (!pins) return base::fail(stop(report::refused(pins.error()), source));
   out.pins = std::move(*pins);
