@@ -207,6 +207,20 @@ ParsedRequest parse_forward(const Head& head, const RequestLine& line, std::uint
   return out;
 }
 
+/// "https://host/…" in the place where a tunnel should be asked for: whom it was for is said in the report.
+Malformed named(Malformed wrong, std::string_view target) {
+  const std::size_t scheme = target.find("://");
+  if (scheme == std::string_view::npos) return wrong;
+  const std::string name = lower_case(target.substr(0, scheme));
+  const std::uint16_t usual = name == "https" ? 443 : name == "http" ? 80 : 0;
+  const std::string_view rest = target.substr(scheme + 3);
+  auto to = parse_authority(rest.substr(0, rest.find_first_of("/?#")), usual);
+  if (!to) return wrong;
+  wrong.host = std::move(to->host);
+  wrong.port = to->port;
+  return wrong;
+}
+
 }  // namespace
 
 ParsedRequest parse_request(std::string_view bytes, const HeadLimits& limits) {
@@ -217,10 +231,12 @@ ParsedRequest parse_request(std::string_view bytes, const HeadLimits& limits) {
   const auto line = parse_request_line(head.first_line);
   if (const auto* wrong = std::get_if<Malformed>(&line)) return *wrong;
   const auto length = body_length(head);
-  if (const auto* wrong = std::get_if<Malformed>(&length)) return *wrong;
   const auto& request = std::get<RequestLine>(line);
+  if (const auto* wrong = std::get_if<Malformed>(&length)) return named(*wrong, request.target);
   if (request.method == "CONNECT") return parse_connect(head, request, std::get<std::uint64_t>(length));
-  return parse_forward(head, request, std::get<std::uint64_t>(length));
+  ParsedRequest forward = parse_forward(head, request, std::get<std::uint64_t>(length));
+  if (const auto* wrong = std::get_if<Malformed>(&forward)) return named(*wrong, request.target);
+  return forward;
 }
 
 ParsedAnswer parse_upstream_answer(std::string_view bytes, const HeadLimits& limits) {

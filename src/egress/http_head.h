@@ -41,6 +41,9 @@ struct Incomplete {};
 
 struct Malformed {
   int status = 400;  ///< to answer
+  // Whom a request was for that is none for us (another scheme, a body without its length); port 0: that is not known.
+  policy::network::Host host = {};
+  std::uint16_t port = 0;
 };
 
 using ParsedRequest = std::variant<Incomplete, Malformed, Request>;

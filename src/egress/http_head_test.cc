@@ -70,6 +70,21 @@ TEST(HttpHead, HostileTargetsAreRefused) {
     EXPECT_EQ(told(connect(bad)), "400") << bad;
 }
 
+TEST(HttpHead, ARequestThatAsksForNoTunnelNamesWhomItWasFor) {
+  const auto named = [](const std::string& text) {
+    const ParsedRequest parsed = parse_request(text, {});
+    const auto* wrong = std::get_if<Malformed>(&parsed);
+    return wrong == nullptr || wrong->port == 0 ? std::string()
+                                                : to_string(wrong->host) + " " + std::to_string(wrong->port);
+  };
+  EXPECT_EQ(named(get("https://A.com/x")), "a.com 443");
+  EXPECT_EQ(named(get("https://a.com:8443")), "a.com 8443");
+  EXPECT_EQ(named(get("ftp://a.com:21/x")), "a.com 21");
+  EXPECT_EQ(named(get("http://a.com/", "Transfer-Encoding: chunked\r\n")), "a.com 80");
+  for (const char* nobody : {"ftp://a.com/", "https://127.1/", "https://u:p@a.com/", "https:///x", "/x", "a.com:443"})
+    EXPECT_EQ(named(get(nobody)), "") << nobody;
+}
+
 TEST(HttpHead, LinesAreReadInOneWayOnly) {
   for (const std::string& bad : {"CONNECT a.com:443 HTTP/1.1\n\n"s,
                                  "CONNECT a.com:443 HTTP/1.1\r\nA: b\n\r\n"s,

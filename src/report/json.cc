@@ -166,6 +166,7 @@ void put_egress(Json& out, const std::vector<plan::Destination>& all) {
     if (one.reach == plan::Reach::kGuardBlocked) lists["guard_blocked"].emplace(one.host, one.port);
     if (one.reach == plan::Reach::kDenied) lists["egress_denied"].emplace(one.host, one.port);
     if (one.reach == plan::Reach::kGateDenied) lists["gate_denied"].emplace(one.host, one.port);
+    if (is_untunneled(one)) lists["untunneled"].emplace(one.host, one.port);
   }
   out["egress_connections"] = connections;
   for (const auto& [key, hosts] : lists) {

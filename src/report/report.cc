@@ -95,10 +95,8 @@ void note_network(Report& report) {
     const bool denied = one.reach == plan::Reach::kDenied || one.reach == plan::Reach::kGateDenied;
     if (!denied || one.host.empty()) continue;
     const bool asked = one.way == plan::Way::kDns;
-    const std::string port = asked ? "443" : std::to_string(one.port);
-    const std::string grant = fmt::format("network: [{{host: {}, port: '{}'}}]", yaml_host(one.host), port);
-    report.denials.push_back(
-        {asked ? "look-up" : "connect", destination_text(one), one.count, one.why.empty() ? grant : std::string()});
+    report.denials.push_back({asked ? "look-up" : "connect", destination_text(one), one.count,
+                              one.why.empty() ? network_grant(one.host, asked ? 0 : one.port) : std::string()});
     report.denials_total += one.count;
   }
 }
@@ -143,6 +141,15 @@ int exit_code_of(Ending ending, const plan::Outcome& outcome) {
 }
 
 }  // namespace
+
+bool is_untunneled(const plan::Destination& one) {
+  return one.reach == plan::Reach::kMalformed && one.way == plan::Way::kProxy && !one.host.empty();
+}
+
+std::string network_grant(const std::string& host, std::uint16_t port) {
+  const std::string text = port == 0 ? "PORT" : fmt::format("'{}'", port);
+  return fmt::format("network: [{{host: {}, port: {}}}]", yaml_host(host), text);
+}
 
 std::vector<LayerLine> planned_layers(const plan::Plan& plan) {
   std::vector<LayerLine> lines;

@@ -83,6 +83,12 @@ struct Report {
 /// The one place where an Outcome becomes an exit code.
 Report make_report(const plan::Plan& plan, const plan::Outcome& outcome);
 
+/// A request to the proxy that it does not pass on, and whose destination is known: no tunnel was asked for.
+bool is_untunneled(const plan::Destination& one);
+
+/// "network: [{host: a.example, port: '443'}]"; with the word PORT where `port` is 0, as of a lookup.
+std::string network_grant(const std::string& host, std::uint16_t port);
+
 /// Layers as planned, before anything ran: for refusals, `inspect` and `validate`.
 std::vector<LayerLine> planned_layers(const plan::Plan& plan);
 

@@ -100,13 +100,38 @@ void say_grants(Lines& lines, const Report& report) {
     const bool told = std::ranges::find(said, std::string_view(denial.grant)) != said.end();
     if (said.size() == kMost || told || denial.grant.empty()) continue;
     said.emplace_back(denial.grant);
-    lines.mend(fmt::format("to allow it, write in the manifest: {}", denial.grant));
+    const bool port_unknown = denial.act == "look-up";
+    lines.mend(fmt::format("to allow it, write in the manifest: {}{}", denial.grant,
+                           port_unknown ? " with the port that it is to reach there" : ""));
   }
 }
 
 std::string destination_words(const plan::Destination& one) {
   return base::shown(one.host.contains(':') ? fmt::format("[{}]:{}", one.host, one.port)
                                             : fmt::format("{}:{}", one.host, one.port));
+}
+
+/// What a person allowed during the run is forgotten with it: this is the line that would keep it.
+void say_allowed_on_request(Lines& lines, const Report& report) {
+  constexpr std::size_t kMost = 8;
+  std::vector<std::string> said;
+  for (const plan::Destination& one : report.destinations) {
+    const std::string grant = network_grant(one.host, one.port);
+    const bool told = std::ranges::find(said, grant) != said.end();
+    if (one.reach != plan::Reach::kGateAdmitted || told || said.size() == kMost) continue;
+    lines.say("allowed:", Paint::kGreen, fmt::format("{}, because you said so", destination_words(one)));
+    lines.mend(fmt::format("to allow it always, write in the manifest: {}", grant));
+    said.push_back(grant);
+  }
+}
+
+void say_untunneled(Lines& lines, const Report& report) {
+  for (const plan::Destination& one : report.destinations)
+    if (is_untunneled(one))
+      lines.say("refused:", Paint::kYellow,
+                fmt::format("a request to the proxy for {} that asks for no tunnel (it serves CONNECT, and http:// "
+                            "with a Content-Length)",
+                            destination_words(one)));
 }
 
 void say_blocked(Lines& lines, const Report& report) {
@@ -192,6 +217,8 @@ std::string text(const Report& report, const Style& style) {
   Lines lines(style);
   say_ending(lines, report);
   say_denials(lines, report);
+  say_allowed_on_request(lines, report);
+  say_untunneled(lines, report);
   say_blocked(lines, report);
   say_unreached(lines, report);
   say_aliases(lines, report);
