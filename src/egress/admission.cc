@@ -25,6 +25,13 @@ bool is_own_dns(const kernel::Endpoint& wanted) {
   return wanted.port == 53 && (address == policy::network::kOwnIpv4 || address == policy::network::kOwnIpv6);
 }
 
+Address loopback(Family family) {
+  if (family == Family::kIpv4) return Address::v4(127, 0, 0, 1);
+  Address out{.family = Family::kIpv6, .bytes = {}};
+  out.bytes.back() = 1;
+  return out;
+}
+
 std::string_view text_of(std::span<const std::byte> bytes) {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
@@ -99,6 +106,8 @@ void Broker::find_destination(Connection& connection, const Listener& listener) 
   }
   if (!wanted || wanted->family == AF_UNSPEC) return refuse(connection, Verdict::kMalformed);
   if (is_own_dns(*wanted)) return pass_to_dns(connection);
+  if (listener.role == ListenerRole::kPort && is_host_service(*wanted))
+    return dial_host_service(connection, wanted->port);
   const auto destination = read_destination(address_of(*wanted), wanted->port, names_);
   if (!destination) return refuse(connection, Verdict::kMalformed);
   connection.host = destination->host;
@@ -112,6 +121,20 @@ void Broker::pass_to_dns(Connection& connection) {
   close(connection, End::kOrderly);
 }
 
+/// Only of a listener that stands on the address itself: nobody gets here by a name, a proxy request or a redirect.
+bool Broker::is_host_service(const kernel::Endpoint& wanted) const {
+  return address_of(wanted) == loopback(address_of(wanted).family) &&
+         std::ranges::find(config_.host_services, wanted.port) != config_.host_services.end();
+}
+
+/// The guard is not asked: this is the one loopback that a line of the manifest is about.
+void Broker::dial_host_service(Connection& connection, std::uint16_t port) {
+  connection.host = *policy::network::HostName::parse("localhost");
+  connection.port = port;
+  connection.decided_by = DecidedBy::kAllowRule;
+  dial_endpoints(connection, {endpoint_of(loopback(Family::kIpv4), port), endpoint_of(loopback(Family::kIpv6), port)});
+}
+
 void Broker::on_head(Connection& connection) {
   const auto got = kernel::receive(connection.client, shared_.buffer);
   if (!got && got.error().code == EAGAIN) return;
@@ -119,8 +142,13 @@ void Broker::on_head(Connection& connection) {
   connection.pending += text_of(std::span(shared_.buffer).first(*got));
   ParsedRequest parsed = parse_request(connection.pending, limits_of(config_.bounds));
   if (std::holds_alternative<Incomplete>(parsed)) return;
-  if (const auto* wrong = std::get_if<Malformed>(&parsed))
+  if (const auto* wrong = std::get_if<Malformed>(&parsed)) {
+    if (const auto destination = read_destination(wrong->host, wrong->port, names_)) {
+      connection.host = destination->host;
+      connection.port = destination->port;
+    }
     return refuse(connection, Verdict::kMalformed, static_cast<std::uint32_t>(wrong->status), wrong->status);
+  }
   take_request(connection, std::move(std::get<Request>(parsed)));
 }
 

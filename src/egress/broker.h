@@ -3,11 +3,13 @@
 // bytes on. It answers the sandbox's DNS. It tells the supervisor what it did.
 //
 //   accept ─▶ destination ─▶ rules ─▶ (gate) ─▶ lookup ─▶ guard ─▶ dial ─▶ (upstream) ─▶ relay
+//   a host service: accept ─▶ dial
 //      any step may refuse: a reset (or an answer, to a proxy request) and one count in one row
 //
 // Invariants: one thread, one epoll, no call that blocks. Every connection is accepted and counted once. Every stage
-// has an end (bounds.h). Nothing is resolved before the rules have spoken; only checked addresses are dialled. When the
-// control socket ends, so does the broker, and with it every connection.
+// has an end (bounds.h). Nothing is resolved before the rules have spoken; only checked addresses are dialled, and of
+// the host's loopback only the ports that were granted as such, for who came to a listener of theirs. When the control
+// socket ends, so does the broker, and with it every connection.
 //
 // Run by program/main.cc after it has confined itself; by tests as it is. It must not open, execute or print anything.
 #pragma once
@@ -71,6 +73,8 @@ class Broker {
   void take_connection(kernel::Accepted accepted, const Listener& listener);
   void find_destination(Connection& connection, const Listener& listener);
   void pass_to_dns(Connection& connection);
+  [[nodiscard]] bool is_host_service(const kernel::Endpoint& wanted) const;
+  void dial_host_service(Connection& connection, std::uint16_t port);
   void on_head(Connection& connection);
   void take_request(Connection& connection, Request request);
   void decide(Connection& connection);

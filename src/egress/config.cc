@@ -11,7 +11,7 @@ using policy::network::Rule;
 using policy::network::SuffixMeaning;
 
 constexpr std::uint64_t kMagic = 0x5353455247455243;  // "CREGRESS"
-constexpr std::uint32_t kVersion = 1;
+constexpr std::uint32_t kVersion = 2;
 constexpr std::uint8_t kGateFlag = 1, kIpv6Flag = 2, kUpstreamFlag = 4, kAllFlags = 7;
 constexpr std::size_t kLongestAuthorization = 1'024;
 
@@ -81,6 +81,11 @@ void read_lists(Reader& in, Config& out) {
     if (block) out.opened.push_back(*block);
     if (!block) in.fail();
   }
+  const auto services = in.number_up_to<std::uint32_t>(kMostHostServices);
+  for (std::uint32_t i = 0; i < services && !in.bad(); ++i) {
+    out.host_services.push_back(in.number<std::uint16_t>());
+    if (out.host_services.back() == 0) in.fail();
+  }
   const auto listeners = in.number_up_to<std::uint32_t>(kMostListeners);
   for (std::uint32_t i = 0; i < listeners && !in.bad(); ++i) {
     const auto role = in.number_up_to<std::uint8_t>(kLastRole);
@@ -105,6 +110,8 @@ std::vector<std::byte> encode(const Config& config) {
   write_rules(out, config.rules.deny);
   out.number(static_cast<std::uint32_t>(config.opened.size()));
   for (const auto& block : config.opened) out.text(to_string(block));
+  out.number(static_cast<std::uint32_t>(config.host_services.size()));
+  for (const std::uint16_t port : config.host_services) out.number(port);
   out.number(static_cast<std::uint32_t>(config.listeners.size()));
   for (const Listener& listener : config.listeners) {
     out.number(static_cast<std::uint8_t>(listener.role));

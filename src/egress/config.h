@@ -1,6 +1,6 @@
 // Config: what a broker is told before it serves, and its form in a sealed memfd.
 //
-//   magic | version | bytes in all | flags | each bound | rules | opened blocks | listeners | upstream
+//   magic | version | bytes in all | flags | each bound | rules | opened blocks | host services | listeners | upstream
 //
 // Rules travel as the canonical text of their host and ports, and are read back by the one parser of policy/network:
 // the broker's idea of a rule is the manifest's. Written by the supervisor (encode), read once by the broker (decode),
@@ -29,11 +29,12 @@ inline constexpr int kFirstListenerFd = 6;
 inline constexpr std::size_t kMostRules = 4'096;  ///< allow, deny and direct, each
 inline constexpr std::size_t kMostBlocks = 1'024;
 inline constexpr std::size_t kMostListeners = 600;  ///< without nf_tables there is one for each granted port
+inline constexpr std::size_t kMostHostServices = 64;
 inline constexpr std::size_t kMostConfigBytes = 8U << 20;
 
 enum class ListenerRole : std::uint8_t {
   kRedirect = 1,  ///< TCP; SO_ORIGINAL_DST says where to
-  kPort,          ///< TCP, without nf_tables: its own address and port are where to
+  kPort,          ///< TCP; its own address and port are where to: a host service, or, without nf_tables, anything
   kConnect,       ///< TCP, proxy requests
   kDnsUdp,
   kDnsTcp,
@@ -57,6 +58,7 @@ struct Upstream {
 struct Config {
   policy::network::Rules rules;
   std::vector<policy::network::Block> opened;  ///< --allow-address
+  std::vector<std::uint16_t> host_services;    ///< ports of the host's loopback, each reached at the same port inside
   std::vector<Listener> listeners;
   std::optional<Upstream> upstream;
   Gate gate = Gate::kAbsent;

@@ -131,6 +131,7 @@ Config sample() {
                         *parse_rule("2001:db8::1", "1", SuffixMeaning::kBelowOnly)};
   config.rules.deny = {*parse_rule("*.evil.example", "*", SuffixMeaning::kWithApex)};
   config.opened = {*parse_block("10.0.0.0/8"), *parse_block("fd00::/8")};
+  config.host_services = {80, 5432};
   config.listeners = {{ListenerRole::kRedirect, policy::network::Family::kIpv6}, {ListenerRole::kDnsUdp, {}}};
   config.upstream = Upstream{
       *HostName::parse("proxy.example"), 3128, "Basic dTpw", {*parse_rule("c.example", "*", SuffixMeaning::kWithApex)}};

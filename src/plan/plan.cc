@@ -98,7 +98,8 @@ std::string_view step_name(const step::Any& act) {
 }
 
 std::string_view listen_name(step::ListenFor what) {
-  constexpr std::array<std::string_view, 5> kNames = {"redirected", "port", "proxy", "dns-udp", "dns-tcp"};
+  constexpr std::array<std::string_view, 6> kNames = {"redirected", "port",    "proxy",
+                                                      "dns-udp",    "dns-tcp", "host-service"};
   return kNames[static_cast<std::size_t>(what)];
 }
 

@@ -235,6 +235,7 @@ enum class ListenFor : std::uint8_t {
   kProxy,       ///< proxy requests
   kDnsUdp,
   kDnsTcp,
+  kHostService,  ///< connections to this port of the loopback inside, meant for the host's
 };
 
 /// A socket of the new network namespace that listens there; the supervisor gets it, for the broker.
@@ -331,9 +332,10 @@ struct Upstream {
 /// What the broker may let through.
 struct Egress {
   std::vector<NetworkRule> allow;
-  std::vector<std::string> opened;  ///< address blocks that --allow-address opened
-  bool ipv6 = false;                ///< inside
-  bool asks = false;                ///< what no rule covers is asked about (--ask)
+  std::vector<std::string> opened;           ///< address blocks that --allow-address opened
+  std::vector<std::uint16_t> host_services;  ///< ports of the host's loopback, sorted
+  bool ipv6 = false;                         ///< inside
+  bool asks = false;                         ///< what no rule covers is asked about (--ask)
   std::optional<Upstream> upstream;
   friend bool operator==(const Egress&, const Egress&) = default;
 };

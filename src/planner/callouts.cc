@@ -44,6 +44,7 @@ class Review {
     environment();
     for (const PathGrant& grant : policy_.read) read(grant);
     for (const PathGrant& grant : policy_.write) write(grant);
+    for (const policy::Text& port : policy_.host_services) host_service(port);
     shield_callouts(policy_, facts_, out_);
     exec();
     if (policy_.pin.empty()) {
@@ -175,6 +176,13 @@ class Review {
           grant.at.span);
       return;
     }
+  }
+
+  void host_service(const policy::Text& port) {
+    add("host-service",
+        fmt::format("host_services: whatever listens on port {} of this host is reached as by a local user",
+                    base::shown(port.value)),
+        port.at.span);
   }
 
   void exec() {

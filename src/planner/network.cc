@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
 #include <cstdint>
 #include <set>
 #include <utility>
@@ -27,6 +29,7 @@ constexpr std::uint16_t kDnsPort = 53;
 constexpr std::uint16_t kProxyPort = 128;
 
 constexpr std::size_t kMostPorts = 256;  // a listener for each, of both families
+constexpr std::size_t kMostServices = 16;
 
 constexpr auto kMeaning = network::SuffixMeaning::kBelowOnly;
 
@@ -46,6 +49,34 @@ void refuse_host(Draft& draft, Feature feature, const base::Span& at, std::strin
   draft.refuse(Code::kFeatureMissing, at, std::move(message), std::move(mend));
   draft.items.back().layer = Layer::kNetwork;
   draft.items.back().feature = feature;
+}
+
+/// Granted ports of the host's loopback.
+std::set<std::uint16_t> services_of(const policy::Policy& policy) {
+  std::set<std::uint16_t> out;
+  for (const policy::Text& text : policy.host_services) {
+    if (const auto port = network::parse_port(text.value)) out.insert(*port);
+  }
+  return out;
+}
+
+/// Cordon's own listeners stand on some ports of the loopback inside, where a client would look for the service.
+void check_services(Draft& draft) {
+  constexpr std::array kOwn = {kRedirectPort, kDnsPort, kProxyPort};
+  const auto refuse = [&](const base::Span& at, std::string message, std::string mend) {
+    draft.refuse(Code::kNetworkRuleInvalid, at, std::move(message), std::move(mend));
+  };
+  for (const policy::Text& text : draft.policy.host_services) {
+    const auto port = network::parse_port(text.value);
+    if (!port) refuse(text.at.span, port.error().message, port.error().hint);
+    if (port && std::ranges::find(kOwn, *port) != kOwn.end())
+      refuse(text.at.span,
+             fmt::format("host_services: port {} is Cordon's own inside, so no service can be reached at it", *port),
+             "let the service listen on another port");
+  }
+  if (services_of(draft.policy).size() > kMostServices)
+    refuse(draft.policy.host_services.front().at.span, fmt::format("host_services: at most {} ports", kMostServices),
+           "name the ports that are needed");
 }
 
 std::string cause_of(const plan::FeatureFact& fact) {
@@ -90,6 +121,15 @@ void listen_redirected(Draft& draft) {
   listen(draft, ListenFor::kProxy, "127.0.0.1", kProxyPort, "clients that want a proxy");
 }
 
+/// At the same port inside, on the loopback, where clients of such services look.
+void listen_for_services(Draft& draft, const std::set<std::uint16_t>& taken) {
+  for (const std::uint16_t port : draft.plan.egress->host_services) {
+    if (taken.contains(port)) continue;
+    listen(draft, ListenFor::kHostService, "127.0.0.1", port, "host_services");
+    if (draft.plan.egress->ipv6) listen(draft, ListenFor::kHostService, "::1", port, "host_services");
+  }
+}
+
 void listen_on_ports(Draft& draft) {
   const std::set<std::uint16_t> ports = ports_of(draft.policy);
   for (const std::uint16_t port : ports) listen_at_all(draft, ListenFor::kPort, port, "network");
@@ -99,7 +139,7 @@ void listen_on_ports(Draft& draft) {
   draft.note("ports-taken",
              "this kernel has no nf_tables: the target cannot listen on a port that the manifest lets it reach, and a "
              "connection to another port is refused without being reported",
-             draft.policy.network.front().at.span);
+             draft.policy.network.empty() ? base::Span{} : draft.policy.network.front().at.span);
 }
 
 plan::Egress egress_of(const Draft& draft) {
@@ -108,6 +148,8 @@ plan::Egress egress_of(const Draft& draft) {
     const auto parsed = network::parse_rule(rule.host, rule.port, kMeaning);
     if (parsed) out.allow.push_back({to_string(parsed->host), to_string(parsed->ports), rule.at.span});
   }
+  const auto services = services_of(draft.policy);
+  out.host_services.assign(services.begin(), services.end());
   const policy::Posture& posture = draft.policy.posture;
   for (const policy::Text& block : posture.allow_address) out.opened.push_back(block.value);
   out.asks = posture.ask;
@@ -125,7 +167,9 @@ plan::Egress egress_of(const Draft& draft) {
 
 }  // namespace
 
-bool has_way_out(const policy::Policy& policy) { return !policy.network.empty() || policy.posture.ask; }
+bool has_way_out(const policy::Policy& policy) {
+  return !policy.network.empty() || !policy.host_services.empty() || policy.posture.ask;
+}
 
 void check_network(Draft& draft) {
   if (!has_way_out(draft.policy)) return;
@@ -133,6 +177,7 @@ void check_network(Draft& draft) {
     const auto parsed = network::parse_rule(rule.host, rule.port, kMeaning);
     if (!parsed) draft.refuse(Code::kNetworkRuleInvalid, rule.at.span, parsed.error().message, parsed.error().hint);
   }
+  check_services(draft);
   if (const plan::FeatureFact& fact = draft.facts.feature(Feature::kNetNamespace);
       lacks(draft.facts, Feature::kNetNamespace) && draft.policy.posture.allow_degraded) {
     // Without --allow-degraded the missing namespace is refused anyway.
@@ -143,16 +188,28 @@ void check_network(Draft& draft) {
   if (lacks(draft.facts, Feature::kNatRedirect)) check_listeners(draft);
 }
 
+/// Whose word it is that names may lead into an inner network.
+void note_opened(Draft& draft) {
+  for (const policy::Text& block : draft.policy.posture.allow_address) {
+    const base::Span& at = block.at.span;
+    const std::string who = at.file.empty() ? block.at.source : fmt::format("{}:{}", base::shown(at.file), at.line);
+    draft.note("address-opened", fmt::format("names may lead to {}, because {} says so", block.value, who), {});
+  }
+}
+
 void connect_network(Draft& draft) {
   if (!has_way_out(draft.policy)) return;
+  note_opened(draft);
   draft.plan.egress = egress_of(draft);
   draft.step(step::LocalNetwork{.address = to_string(network::kOwnIpv4)}, Layer::kNetwork, "network");
   if (draft.plan.egress->ipv6)
     draft.step(step::LocalNetwork{.address = to_string(network::kOwnIpv6)}, Layer::kNetwork, "network");
   if (lacks(draft.facts, Feature::kNatRedirect)) {
     listen_on_ports(draft);
+    listen_for_services(draft, ports_of(draft.policy));
   } else {
     listen_redirected(draft);
+    listen_for_services(draft, {});
   }
   listen_at_all(draft, ListenFor::kDnsUdp, kDnsPort, "names");
 }

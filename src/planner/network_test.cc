@@ -124,6 +124,61 @@ TEST(NetworkPlan, WithoutANetworkOfItsOwnNoRuleIsHeld) {
   EXPECT_THAT(refusals_of(std::get<plan::Refusal>(verdict)), HasSubstr("cannot be held to the rules"));
 }
 
+policy::Policy with_services(std::vector<std::string> ports) {
+  policy::Policy policy = reaching({});
+  for (std::string& port : ports) policy.host_services.push_back({std::move(port), {{"m.yaml", 3, 1, 1}, ""}});
+  return policy;
+}
+
+TEST(NetworkPlan, AHostServiceHasItsPortOnTheLoopbackInside) {
+  FakeHost host = with_script("#!/bin/sh");
+  const plan::Plan plan = must_plan(host.plan(with_services({"5432", "80", "5432"})));
+  EXPECT_THAT(plan.egress->host_services, ElementsAre(80, 5432));
+  EXPECT_THAT(plan.egress->allow, IsEmpty());
+  EXPECT_THAT(network_of(plan),
+              ::testing::IsSupersetOf({"host-service 127.0.0.1 80", "host-service ::1 80",
+                                       "host-service 127.0.0.1 5432", "host-service ::1 5432", "redirect 1 both"}));
+}
+
+TEST(NetworkPlan, WithoutNfTablesAHostServiceSharesTheListenerOfItsPort) {
+  FakeHost host = with_script("#!/bin/sh");
+  host.facts.feature(Feature::kNatRedirect).state = plan::Availability::kNo;
+  policy::Policy policy = with_services({"443", "5432"});
+  policy.network.push_back({"a.example", "443", "", {{"m.yaml", 2, 1, 1}, ""}});
+  const auto steps = network_of(must_plan(host.plan(policy)));
+  EXPECT_THAT(steps, ::testing::IsSupersetOf({"port 0.0.0.0 443", "host-service 127.0.0.1 5432"}));
+  EXPECT_THAT(steps, ::testing::Not(::testing::Contains("host-service 127.0.0.1 443")));
+  must_plan(host.plan(with_services({"5432"})));
+}
+
+TEST(NetworkPlan, HostServicesOnPortsThatAreTakenInsideOrTooManyAreRefused) {
+  FakeHost host = with_script("#!/bin/sh");
+  for (const char* taken : {"1", "53", "128"}) {
+    const auto verdict = host.plan(with_services({taken}));
+    ASSERT_TRUE(std::holds_alternative<plan::Refusal>(verdict)) << taken;
+    EXPECT_EQ(std::get<plan::Refusal>(verdict).items.front().at.line, 3);
+    EXPECT_THAT(refusals_of(std::get<plan::Refusal>(verdict)), HasSubstr("Cordon's own inside"));
+  }
+  std::vector<std::string> many;
+  for (int port = 2000; port < 2017; ++port) many.push_back(std::to_string(port));
+  EXPECT_TRUE(std::holds_alternative<plan::Refusal>(host.plan(with_services(many))));
+  many.pop_back();
+  must_plan(host.plan(with_services(many)));
+}
+
+TEST(NetworkPlan, SaysWhoseWordAnOpenedBlockIs) {
+  FakeHost host = with_script("#!/bin/sh");
+  policy::Policy policy = reaching({{"a.example", "443"}});
+  policy.posture.allow_address = {{"10.0.0.0/8", {{}, "--allow-address"}},
+                                  {"fd00::/8", {{"/home/me/.config/cordon/config.yaml", 2, 5, 8}, ""}}};
+  const plan::Plan plan = must_plan(host.plan(policy));
+  std::vector<std::string> said;
+  for (const plan::Note& note : plan.notes)
+    if (note.code == "address-opened") said.push_back(note.text);
+  EXPECT_THAT(said, ElementsAre("names may lead to 10.0.0.0/8, because --allow-address says so",
+                                "names may lead to fd00::/8, because /home/me/.config/cordon/config.yaml:2 says so"));
+}
+
 TEST(NetworkPlan, NamesAreAskedOfTheBrokerInside) {
   EXPECT_EQ(resolver_settings(reaching({{"a.example", "443"}})), "nameserver 198.18.0.1\n");
   EXPECT_THAT(resolver_settings(reaching({})), ::testing::Not(HasSubstr("nameserver")));

@@ -26,7 +26,6 @@ void refuse_each(Draft& draft, const Entries& entries, std::string_view what, La
 void refuse_unsupported(Draft& draft) {
   const policy::Policy& policy = draft.policy;
   refuse_each(draft, policy.publish, "'publish'", Layer::kNetwork);
-  refuse_each(draft, policy.host_services, "'host_services'", Layer::kNetwork);
   refuse_each(draft, policy.agent, "'agent'", Layer::kNetwork);
   refuse_each(draft, policy.wx, "'wx'", Layer::kExec);
   refuse_each(draft, policy.allow, "'allow'", Layer::kSystemCalls);

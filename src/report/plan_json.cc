@@ -166,6 +166,7 @@ Json rules_json(const std::vector<plan::NetworkRule>& rules) {
 
 Json egress_json(const plan::Egress& egress) {
   Json out = {{"allow", rules_json(egress.allow)}, {"ipv6", egress.ipv6}, {"asks", egress.asks}};
+  if (!egress.host_services.empty()) out["host_services"] = egress.host_services;
   if (!egress.opened.empty()) out["allow_address"] = egress.opened;
   if (egress.upstream) {
     out["upstream"] = {{"host", egress.upstream->host},

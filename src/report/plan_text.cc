@@ -173,6 +173,8 @@ std::string egress_text(const plan::Egress& egress) {
   std::string out = "\nReached\n";
   for (const plan::NetworkRule& rule : egress.allow)
     out += fmt::format("        {} port {}\n", base::shown(rule.host), rule.ports);
+  for (const std::uint16_t port : egress.host_services)
+    out += fmt::format("        this host's own service on port {}, at the same port inside\n", port);
   for (const std::string& block : egress.opened) out += fmt::format("        names may lead to {}\n", block);
   if (egress.upstream)
     out += fmt::format("        by the proxy {}:{}\n", base::shown(egress.upstream->host), egress.upstream->port);

@@ -29,6 +29,7 @@ egress::ListenerRole role_of(plan::step::ListenFor what) {
     case ListenFor::kRedirected:
       return egress::ListenerRole::kRedirect;
     case ListenFor::kPort:
+    case ListenFor::kHostService:
       return egress::ListenerRole::kPort;
     case ListenFor::kProxy:
       return egress::ListenerRole::kConnect;
@@ -64,6 +65,7 @@ Result<egress::Config> settings_of(const plan::Plan& plan) {
     if (!block) return unreadable(text);
     out.opened.push_back(*block);
   }
+  out.host_services = egress.host_services;
   for (const plan::Step& step : plan.steps) {
     const auto* listen = std::get_if<plan::step::Listen>(&step.act);
     if (listen == nullptr) continue;
