@@ -11,7 +11,6 @@
 
 #include "base/text.h"
 #include "policy/network/address.h"
-#include "policy/network/address_class.h"
 #include "policy/network/name.h"
 #include "policy/network/rule.h"
 #include "report/json.h"
@@ -24,27 +23,9 @@ namespace network = policy::network;
 struct Mistake {
   std::string message, mend;
 };
-template <class T>
-using Read = base::Result<T, Mistake>;
-
 base::Result<void, Stop> refuse(const Arguments& arguments, std::string code, Mistake mistake) {
   return base::fail(stop(report::refused_usage(std::move(code), std::move(mistake.message), std::move(mistake.mend),
                                                usage_line(*arguments.command, 78))));
-}
-
-/// Only what a flag can open: the rest is never dialled, and a flag that does nothing would be believed.
-Read<network::Block> block_in(const std::string& text) {
-  auto block = network::parse_block(text);
-  if (const auto address = network::parse_address(text); address && !block)
-    block = network::Block{.address = *address, .length = address->bits()};
-  if (!block)
-    return base::fail(Mistake{fmt::format("--allow-address {} is no block of addresses", base::shown(text)),
-                              "--allow-address 10.0.0.0/8"});
-  if (network::plain_class(block->address) >= network::kFirstNever)
-    return base::fail(Mistake{fmt::format("--allow-address {} is {}, which is never reached", base::shown(text),
-                                          network::class_name(network::plain_class(block->address))),
-                              "leave it out"});
-  return *block;
 }
 
 std::string percent_decoded(std::string_view text) {
@@ -111,10 +92,13 @@ std::string variable(const host::Caller& caller, std::initializer_list<const cha
 base::Result<void, Stop> network_posture(const Invocation& invocation, const Arguments& arguments,
                                          policy::Posture& posture) {
   for (const std::string& text : arguments.values("--allow-address")) {
-    auto block = block_in(text);
-    if (!block) return refuse(arguments, "allow-address-malformed", std::move(block).error());
+    const auto block = network::parse_opened(text);
+    if (!block)
+      return refuse(arguments, "allow-address-malformed",
+                    {"--allow-address " + block.error().message, block.error().hint});
     posture.allow_address.push_back({to_string(*block), {.span = {}, .source = "--allow-address"}});
   }
+  posture.ask = arguments.has("--ask");
   posture.proxy_env = arguments.has("--proxy-env");
   const bool flag = arguments.has("--upstream-proxy");
   const std::string url = flag ? arguments.value("--upstream-proxy")

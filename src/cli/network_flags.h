@@ -1,5 +1,5 @@
-// --allow-address and --upstream-proxy: what an operator says of this host's own network, read by the one parser of
-// addresses and hosts. What the environment says of a proxy stands where no flag does.
+// --ask, --allow-address and --upstream-proxy: what an operator says of this host's own network, read by the one parser
+// of addresses and hosts. What the environment says of a proxy stands where no flag does.
 #pragma once
 
 #include "cli/parse.h"

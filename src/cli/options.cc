@@ -15,6 +15,7 @@ constexpr OptionRow kAcceptAlias{"--accept-alias", "TREE",
 
 constexpr OptionRow kAllowAddress{"--allow-address", "BLOCK",
                                   "let granted names lead to these addresses of an inner network", Times::kMany};
+constexpr OptionRow kAsk{"--ask", "", "ask at the terminal about each host and port that no rule covers"};
 constexpr OptionRow kUpstreamProxy{"--upstream-proxy", "URL",
                                    "reach granted names through this proxy (none: not even the environment's)"};
 constexpr OptionRow kProxyEnv{"--proxy-env", "", "tell the target of a proxy: HTTP_PROXY and its kind"};
@@ -24,6 +25,7 @@ constexpr std::array kRunFlags = {
     OptionRow{"--allow-degraded", "", "run with what this host can hold, naming what it cannot"},
     OptionRow{"--allow-unapproved", "", "run although nobody approved the manifest as it is now"},
     OptionRow{"--env", "NAME=VALUE", "the value of a name that the manifest lists", Times::kMany},
+    kAsk,
     kAllowAddress,
     kUpstreamProxy,
     kProxyEnv,
@@ -49,6 +51,7 @@ constexpr std::array kInspectFlags = {
     OptionRow{"--strict", "", "plan as run --strict would"},
     OptionRow{"--allow-degraded", "", "plan as run --allow-degraded would"},
     OptionRow{"--env", "NAME=VALUE", "the value of a name that the manifest lists", Times::kMany},
+    kAsk,
     kAllowAddress,
     kUpstreamProxy,
     kProxyEnv,

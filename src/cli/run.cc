@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "base/text.h"
+#include "cli/asking.h"
 #include "cli/commands.h"
 #include "cli/landings.h"
 #include "cli/launcher.h"
@@ -95,6 +96,9 @@ base::Result<void, Stop> Job::check_flags() const {
     return mistake("run-id-needs-limits",
                    "--run-id names the scope of a run with limits, which this version does not make",
                    "leave --run-id out");
+  if (arguments_.has("--ask") && !arguments_.has("--dry-run") && !has_terminal())
+    return mistake("ask-needs-terminal", "--ask asks at a terminal, and there is none",
+                   "leave --ask out, and write what the run may reach in the manifest: network: [{host: …, port: …}]");
   if (arguments_.value("--report").ends_with(".html"))
     return mistake("report-format", "--report writes JSON; a page to look at is not in this version",
                    "--report FILE.json");
@@ -203,6 +207,7 @@ supervise::Options Job::run_options() {
   supervise::Options options;
   options.launcher = launcher_source();
   options.terminal = supervise::Terminal::kForeground;
+  if (arguments_.has("--ask")) options.at_terminal = questions_of(context_.invocation);
   if (!json_) return options;
   const auto stream_to = [this](report::Stream stream) {
     return [this, stream](std::span<const std::byte> chunk) {

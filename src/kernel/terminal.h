@@ -35,10 +35,16 @@ inline Sys<void> tcsetattr(FdView terminal, const termios& settings) {
   return done(retry([&] { return ::tcsetattr(terminal.get(), TCSADRAIN, &settings); }), "tcsetattr");
 }
 
-/// Columns and rows; ENOTTY for what is no terminal.
+/// At once, however much output waits.
+inline Sys<void> tcsetattr_now(FdView terminal, const termios& settings) {
+  return done(retry([&] { return ::tcsetattr(terminal.get(), TCSANOW, &settings); }), "tcsetattr");
+}
 /// Throws away what was typed and not read yet.
 inline Sys<void> forget_typed(FdView terminal) { return done(::tcflush(terminal.get(), TCIFLUSH), "tcflush"); }
+/// Ends a Ctrl-S, whoever it came from.
+inline Sys<void> resume_output(FdView terminal) { return done(::tcflow(terminal.get(), TCOON), "tcflow"); }
 
+/// Columns and rows; ENOTTY for what is no terminal.
 inline Sys<winsize> window_size(FdView terminal) {
   winsize size{};
   if (::ioctl(terminal.get(), TIOCGWINSZ, &size) < 0) return failed("ioctl(TIOCGWINSZ)");

@@ -158,6 +158,8 @@ void Outlet::take(const egress::Record& record) {
     take_ready(*ready);
   } else if (const auto* asked = std::get_if<egress::Question>(&record)) {
     questions_.push_back({asked->id, asked->host, asked->port, asked->asker_port});
+  } else if (const auto* gone = std::get_if<egress::QuestionGone>(&record)) {
+    if (std::erase_if(questions_, [&](const Asked& one) { return one.id == gone->id; }) == 0) gone_.push_back(gone->id);
   } else if (const auto* failed = std::get_if<egress::Failed>(&record)) {
     lose("it could not be set up: " + failed->what, failed->code);
   }

@@ -57,6 +57,8 @@ class Outlet {
   [[nodiscard]] const base::Error& error() const { return *error_; }
 
   std::vector<Asked> take_questions() { return std::exchange(questions_, {}); }
+  /// Of these, what nobody waits for any more.
+  std::vector<std::uint64_t> take_gone() { return std::exchange(gone_, {}); }
   /// To a question that was taken, now or later.
   void answer(std::uint64_t id, GateAnswer answer);
 
@@ -96,6 +98,7 @@ class Outlet {
   std::uint64_t heard_ns_ = 0;  ///< when the broker last said something
   std::map<std::uint32_t, egress::Row> rows_;
   std::vector<Asked> questions_;
+  std::vector<std::uint64_t> gone_;
 };
 
 }  // namespace cordon::enforce::outlet

@@ -4,7 +4,9 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
+#include <string_view>
 
 namespace cordon::enforce::outlet {
 
@@ -20,6 +22,14 @@ enum class GateAnswer : std::uint8_t {
   kOnce,   ///< those that wait
   kRun,    ///< and everything to this host and port in this run
   kNever,  ///< no, and not asked again in this run
+};
+
+/// Who asks a person, and understands the answer; the words are the caller's.
+struct AtTerminal {
+  /// `program`: which one reaches for it, a hint from outside, unquoted; "" where that is not known.
+  std::function<std::string(const Asked&, const std::string& program)> question;
+  std::function<std::optional<GateAnswer>(std::string_view line)> answer;  ///< nothing: it says nothing clear
+  std::string again;                                                       ///< after such a line
 };
 
 using OnQuestion = std::function<void(const Asked&, std::function<void(GateAnswer)> answer)>;

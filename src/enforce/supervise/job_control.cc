@@ -22,9 +22,10 @@ std::optional<ProcessStat> parse_stat(std::string_view text) {
   if (close == std::string_view::npos || close + 2 > text.size()) return std::nullopt;
   const auto fields = base::split(text.substr(close + 2), ' ');
   if (fields.size() < 3 || fields[0].size() != 1) return std::nullopt;
+  const auto parent = number(fields[1]);
   const auto group = number(fields[2]);
-  if (!group) return std::nullopt;
-  return ProcessStat{.state = fields[0][0], .group = *group};
+  if (!parent || !group) return std::nullopt;
+  return ProcessStat{.state = fields[0][0], .group = *group, .parent = *parent};
 }
 
 std::optional<JobControl::Stop> JobControl::target_stopped(int signal, std::optional<ProcessStat> target,

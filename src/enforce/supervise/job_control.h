@@ -17,6 +17,7 @@ namespace cordon::enforce::supervise {
 struct ProcessStat {
   char state = '?';
   pid_t group = 0;
+  pid_t parent = 0;
   friend bool operator==(const ProcessStat&, const ProcessStat&) = default;
 };
 /// Nothing where the text is not that of a stat file. The name in it is the target's own choice and may hold anything.

@@ -54,8 +54,8 @@ TEST(JobControl, NeverStopsWhereNobodyWouldContinueIt) {
 }
 
 TEST(ProcessStat, IsReadPastAHostileName) {
-  EXPECT_EQ(parse_stat("7 (a) T 1 99 (b)) S 3 200 200 0 -1\n"), (ProcessStat{'S', 200}));
-  EXPECT_EQ(parse_stat("7 (sh) T 3 200 200 0 -1\n"), (ProcessStat{'T', 200}));
+  EXPECT_EQ(parse_stat("7 (a) T 1 99 (b)) S 3 200 200 0 -1\n"), (ProcessStat{'S', 200, 3}));
+  EXPECT_EQ(parse_stat("7 (sh) T 3 200 200 0 -1\n"), (ProcessStat{'T', 200, 3}));
   EXPECT_EQ(parse_stat(""), std::nullopt);
   EXPECT_EQ(parse_stat("7 (sh)"), std::nullopt);
   EXPECT_EQ(parse_stat("7 (sh) T 3"), std::nullopt);

@@ -89,6 +89,7 @@ base::Result<void> Run::Loop::launch(const plan::Plan& plan, Prepared::Parts& pr
   CORDON_OK(watch(Source::kLife, life_));
   CORDON_OK(watch(Source::kInit, init_pidfd_));
   if (outlet_) CORDON_OK(watch(Source::kOutlet, outlet_->poll_fd()));
+  CORDON_OK(make_asker(prepared.options));
   if (out_.is_open()) CORDON_OK(watch(Source::kStdout, out_.fd()));
   if (error_.is_open()) CORDON_OK(watch(Source::kStderr, error_.fd()));
   if (signals_) take_job();
@@ -178,6 +179,9 @@ base::Result<void> Run::Loop::handle(Source source, std::uint32_t events) {
       return on_listener(events);
     case Source::kOutlet:
       return on_outlet();
+    case Source::kAsker:
+      on_asker();
+      return {};
     case Source::kLife:
       return on_life();
     case Source::kMounts:
@@ -202,6 +206,7 @@ base::Result<void> Run::Loop::handle(Source source, std::uint32_t events) {
 base::Result<void> Run::Loop::on_signals() {
   CORDON_OK(on_control());  // whether there is a target to pass it on to
   while (const auto arrived = signals_->next()) {
+    dismiss_questions();
     react(policy_.on_signal(arrived->signal, arrived->origin, running_ns()));
   }
   return {};
@@ -344,6 +349,7 @@ base::Result<void> Run::Loop::on_life() {
 }
 
 void Run::Loop::on_target_stopped(int signal) {
+  if (asker_ && asker_->is_asking()) return;  // by us
   const auto target = target_pid_ ? process_stat(*target_pid_) : std::nullopt;
   const pid_t foreground = terminal_ ? terminal_->foreground() : 0;
   if (const auto stop = job_.target_stopped(signal, target, foreground)) stop_ourselves(*stop);
@@ -447,6 +453,7 @@ void Run::Loop::finish(const ProcessEnd& init) {
 }
 
 void Run::Loop::give_back() {
+  end_asking();
   const bool killed = !outcome_ || outcome_->signal != 0;
   if (terminal_) terminal_->restore(killed ? OwnTerminal::TargetEnd::kKilled : OwnTerminal::TargetEnd::kByItself);
   terminal_.reset();
@@ -455,6 +462,7 @@ void Run::Loop::give_back() {
 
 void Run::Loop::abandon() {
   listener_.reset();  // whoever waits for an answer gets ENOSYS
+  end_asking();
   outlet_.reset();
   if (!init_pidfd_.valid()) return holds_.reset();
   kill_run();

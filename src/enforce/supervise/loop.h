@@ -17,6 +17,7 @@
 #include "enforce/hold/overlay_marks.h"
 #include "enforce/launch/protocol.h"
 #include "enforce/outlet/outlet.h"
+#include "enforce/supervise/asker.h"
 #include "enforce/supervise/exec_gate.h"
 #include "enforce/supervise/job_control.h"
 #include "enforce/supervise/mount_watch.h"
@@ -57,6 +58,7 @@ class Run::Loop {
     kControl,
     kListener,
     kOutlet,
+    kAsker,
     kLife,
     kMounts,
     kStdout,
@@ -83,7 +85,12 @@ class Run::Loop {
   base::Result<void> on_listener(std::uint32_t events);
   base::Result<void> on_outlet();
   base::Result<void> take_socket(base::StepId step, base::Fd socket);
+  base::Result<void> make_asker(const Options& options);
   void ask();
+  void on_asker();
+  void give_answers();
+  void end_asking();
+  void dismiss_questions();
   void outlet_lost();
   base::Result<void> on_life();
   base::Result<void> on_mounts();
@@ -122,6 +129,7 @@ class Run::Loop {
   std::optional<hold::Holds> holds_;  ///< gone when nothing of the run is left
   hold::OverlayMarks overlay_marks_;
   std::optional<outlet::Outlet> outlet_;
+  std::unique_ptr<Asker> asker_;
   bool told_to_go_ = false;
   MountWatch mounts_;
   Progress progress_;

@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "enforce/supervise/loop.h"
+#include "enforce/supervise/process_file.h"
 #include "kernel/event.h"
 #include "kernel/socket.h"
 
@@ -32,14 +33,53 @@ base::Result<void> Run::Loop::on_outlet() {
   return {};
 }
 
+base::Result<void> Run::Loop::make_asker(const Options& options) {
+  const auto init = pid_of(init_pidfd_);
+  if (!options.at_terminal || !outlet_ || !signals_ || !init) return {};
+  CORDON_TRY(asker_, Asker::make(*options.at_terminal, *init));
+  return watch(Source::kAsker, asker_->poll_fd());
+}
+
 void Run::Loop::ask() {
-  for (const outlet::Asked& asked : outlet_->take_questions()) {
+  for (outlet::Asked& asked : outlet_->take_questions()) {
     const auto answer = [this, id = asked.id](outlet::GateAnswer given) {
       if (outlet_) outlet_->answer(id, given);
     };
-    if (on_question_) on_question_(asked, answer);
-    if (!on_question_) answer(outlet::GateAnswer::kNo);
+    if (asker_) {
+      asker_->add(std::move(asked));
+    } else if (on_question_) {
+      on_question_(asked, answer);
+    } else {
+      answer(outlet::GateAnswer::kNo);
+    }
   }
+  for (const std::uint64_t id : outlet_->take_gone())
+    if (asker_) asker_->gone(id);
+  give_answers();
+}
+
+void Run::Loop::on_asker() {
+  if (asker_) asker_->service();
+  give_answers();
+}
+
+/// The terminal is as the target left it, and what was stopped goes on.
+void Run::Loop::end_asking() {
+  if (!asker_) return;
+  static_cast<void>(kernel::epoll_remove(epoll_, asker_->poll_fd()).has_value());
+  asker_.reset();
+}
+
+void Run::Loop::give_answers() {
+  if (!asker_ || !outlet_) return;
+  for (const Asker::Given& given : asker_->take_answers()) outlet_->answer(given.id, given.answer);
+}
+
+/// Whoever sends a signal wants something else than to answer.
+void Run::Loop::dismiss_questions() {
+  if (!asker_) return;
+  asker_->dismiss();
+  give_answers();
 }
 
 /// Before the target: it does not start. After: what it was promised of the network is not held any more, though
@@ -47,6 +87,7 @@ void Run::Loop::ask() {
 void Run::Loop::outlet_lost() {
   const base::Error& why = outlet_->error();
   static_cast<void>(kernel::epoll_remove(epoll_, outlet_->poll_fd()).has_value());
+  end_asking();
   if (!told_to_go_) return progress_.fail_setup(why);
   static_cast<void>(on_life());  // it may have ended by itself just now
   progress_.lapsed({.layer = plan::Layer::kNetwork,

@@ -49,13 +49,21 @@ bool can_have_sent(const std::optional<ProcessStatus>& sender, std::uint32_t uid
   return sender && sender->uid == uid && sender->ids.size() == our_depth && !sender->kernel_thread;
 }
 
+/// The entries of a directory that are numbers.
+std::vector<pid_t> numbered(const std::string& directory) {
+  std::vector<pid_t> out;
+  std::error_code stopped;
+  for (std::filesystem::directory_iterator entry(directory, stopped), end; !stopped && entry != end;
+       entry.increment(stopped)) {
+    if (const auto pid = number(entry->path().filename().native())) out.push_back(*pid);
+  }
+  return out;
+}
+
 /// A process in a pid namespace below ours, with this number there and in our process group.
 bool is_in_a_run_of_ours(pid_t inner, std::size_t our_depth) {
-  std::error_code stopped;
-  for (std::filesystem::directory_iterator entry("/proc", stopped), end; !stopped && entry != end;
-       entry.increment(stopped)) {
-    const auto pid = number(entry->path().filename().native());
-    const auto process = pid ? process_status(*pid) : std::nullopt;
+  for (const pid_t pid : all_processes()) {
+    const auto process = process_status(pid);
     if (!process || process->ids.size() <= our_depth || process->ids.back() != inner) continue;
     if (!process->groups.empty() && process->groups.front() == ::getpgrp()) return true;
   }
@@ -79,6 +87,18 @@ std::optional<ProcessStat> process_stat(pid_t pid) { return parse_stat(read_star
 
 std::optional<ProcessStatus> process_status(pid_t pid) {
   return parse_status(read_start(fmt::format("/proc/{}/status", pid)));
+}
+
+std::vector<pid_t> all_processes() { return numbered("/proc"); }
+
+std::vector<char> thread_states(pid_t pid) {
+  std::vector<char> out;
+  const std::string tasks = fmt::format("/proc/{}/task", pid);
+  for (const pid_t thread : numbered(tasks)) {
+    const auto stat = parse_stat(read_start(fmt::format("{}/{}/stat", tasks, thread)));
+    out.push_back(stat ? stat->state : '?');
+  }
+  return out;
 }
 
 std::optional<pid_t> pid_of(base::FdView pidfd) {

@@ -29,6 +29,11 @@ std::optional<ProcessStatus> parse_status(std::string_view text);
 std::optional<ProcessStat> process_stat(pid_t pid);
 std::optional<ProcessStatus> process_status(pid_t pid);
 
+/// Every process that /proc shows, now. Some of them may be gone.
+std::vector<pid_t> all_processes();
+/// The state of each thread of a process: '?' where one went meanwhile.
+std::vector<char> thread_states(pid_t pid);
+
 /// The pid, as this process sees it, of the process that the pidfd stands for. Unlike a number that was sent along, it
 /// cannot name another process.
 std::optional<pid_t> pid_of(base::FdView pidfd);

@@ -17,6 +17,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 
@@ -69,6 +70,9 @@ struct Options {
   /// Asked (--ask, a library's gate) about what no rule covers; answers by calling `answer`, at any time while the run
   /// lasts, on this thread. Without it, or without an answer, the answer is no.
   outlet::OnQuestion on_question;
+  /// Terminal::kForeground only, in the place of on_question: a person at the terminal is asked, and the run stands
+  /// still meanwhile.
+  std::optional<outlet::AtTerminal> at_terminal;
   /// Called once, when every mount is made or can no longer be: what pins the plan's objects may be dropped.
   std::function<void()> when_mounted;
 };

@@ -1,0 +1,68 @@
+#include "cli/asking.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cctype>
+
+#include "base/text.h"
+#include "kernel/terminal.h"
+
+namespace cordon::cli {
+namespace {
+
+using enforce::outlet::Asked;
+using enforce::outlet::AtTerminal;
+using enforce::outlet::GateAnswer;
+
+// In this order: end an unfinished command and a held-back frame; plain colours, palette and letters; no insert mode,
+// no locked keyboard, lines that wrap, no margins; a cursor that is seen, at the bottom.
+constexpr std::string_view kPlainScreen =
+    "\x18\x1b\\\x1b[?2026l"
+    "\x1b[0m\x1b]104\a\x1b]110\a\x1b]111\a\x1b(B\x0f"
+    "\x1b[4l\x1b[2l\x1b[?7h\x1b[?69l\x1b[?6l\x1b[r"
+    "\x1b[?25h\x1b[999;1H";
+
+std::string destination(const Asked& asked) {
+  const bool ipv6 = asked.host.contains(':');
+  return base::shown(fmt::format("{}{}{}:{}", ipv6 ? "[" : "", asked.host, ipv6 ? "]" : "", asked.port));
+}
+
+bool understands_commands(const Invocation& invocation) {
+  const auto term = invocation.caller.environment.find("TERM");
+  return term != invocation.caller.environment.end() && !term->second.empty() && term->second != "dumb";
+}
+
+}  // namespace
+
+std::string question_about(const Asked& asked, const std::string& program) {
+  const std::string who = program.empty() ? "a program of this run" : base::shown(program);
+  return fmt::format(
+      "cordon: {} reaches for {}, which no rule covers (the run waits)\n"
+      "cordon:   once: this time; run: until this run ends; no: not in this run\n"
+      "cordon: allow {}? once, run or no: ",
+      who, destination(asked), destination(asked));
+}
+
+std::optional<GateAnswer> answer_in(std::string_view line) {
+  while (!line.empty() && (line.back() == '\n' || line.back() == ' ')) line.remove_suffix(1);
+  while (line.starts_with(' ')) line.remove_prefix(1);
+  std::string word(line);
+  std::ranges::transform(word, word.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  if (word == "once" || word == "o") return GateAnswer::kOnce;
+  if (word == "run" || word == "r") return GateAnswer::kRun;
+  if (word == "no" || word == "n") return GateAnswer::kNever;
+  return std::nullopt;
+}
+
+AtTerminal questions_of(const Invocation& invocation) {
+  const std::string before = understands_commands(invocation) ? std::string(kPlainScreen) : std::string();
+  return {.question = [before](const Asked& asked,
+                               const std::string& program) { return before + "\n" + question_about(asked, program); },
+          .answer = answer_in,
+          .again = "cordon: that is none of them; once, run or no: "};
+}
+
+bool has_terminal() { return kernel::open_controlling_terminal().has_value(); }
+
+}  // namespace cordon::cli
