@@ -18,7 +18,9 @@
 #include <set>
 #include <utility>
 
+#include "egress/broker.h"
 #include "egress/netlink.h"
+#include "kernel/event.h"
 #include "kernel/net.h"
 #include "policy/network/matcher.h"
 #include "policy/network/synthetic.h"
@@ -56,7 +58,7 @@ Fd bound(const std::string& address, std::uint16_t port, int type, Reuse reuse =
   return socket;
 }
 
-Fd sealed(std::span<const std::byte> bytes) {
+[[maybe_unused]] Fd sealed(std::span<const std::byte> bytes) {
   Fd memory(::memfd_create("config", MFD_CLOEXEC | MFD_ALLOW_SEALING));
   require(::write(memory.get(), bytes.data(), bytes.size()) == static_cast<ssize_t>(bytes.size()), "write config");
   require(::fcntl(memory.get(), F_ADD_SEALS, F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE) == 0, "seal");
@@ -170,6 +172,7 @@ Sandbox::~Sandbox() {
     ::kill(broker_, SIGKILL);
     wait_broker();
   }
+  close_control();
   if (resolver_.valid()) ::shutdown(resolver_.get(), SHUT_RDWR);
   const std::lock_guard lock(mutex_);
   over_ = true;
@@ -219,8 +222,28 @@ void Sandbox::start() {
   require(::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, resolver.data()) == 0, "socketpair");
   control_ = Fd(control[0]);
   resolver_ = Fd(resolver[0]);
+  start_broker(control[1], resolver[1]);
+  listeners_.clear();
+  resolver_thread_ = std::jthread([this] { answer_lookups(); });
+  const auto first = next_record();
+  require(first && std::holds_alternative<egress::Ready>(*first), "the broker is ready");
+  ready = std::get<egress::Ready>(*first);
+}
+
+#if defined(__SANITIZE_THREAD__)
+/// The sanitizer's own thread cannot live in the program's confinement, so what runs here is the broker without it.
+void Sandbox::start_broker(int control, int resolver) {
+  egress::BrokerSockets sockets{Fd(control), Fd(resolver), std::move(listeners_)};
+  const std::uint64_t connections = egress::connections_for(config.bounds, sockets.listeners.size(), 1'048'576);
+  broker_thread_ = std::jthread([told = config, connections, sockets = std::move(sockets)]() mutable {
+    egress::Broker broker(std::move(told), std::move(sockets), std::move(*kernel::epoll_create()), connections, "");
+    static_cast<void>(broker.run({}).has_value());
+  });
+}
+#else
+void Sandbox::start_broker(int control, int resolver) {
   const Fd memory = sealed(encode(config));
-  std::vector<int> fds = {memory.get(), control[1], resolver[1]};
+  std::vector<int> fds = {memory.get(), control, resolver};
   for (const Fd& one : listeners_) fds.push_back(one.get());
   broker_ = ::fork();
   require(broker_ >= 0, "fork");
@@ -231,14 +254,10 @@ void Sandbox::start() {
     ::execve(CORDON_BROKER, none, none);
     ::_exit(127);
   }
-  ::close(control[1]);
-  ::close(resolver[1]);
-  listeners_.clear();
-  resolver_thread_ = std::jthread([this] { answer_lookups(); });
-  const auto first = next_record();
-  require(first && std::holds_alternative<egress::Ready>(*first), "the broker is ready");
-  ready = std::get<egress::Ready>(*first);
+  ::close(control);
+  ::close(resolver);
 }
+#endif
 
 void Sandbox::answer_lookups() {
   std::array<std::byte, 1024> buffer{};
@@ -355,11 +374,16 @@ std::vector<std::string> Sandbox::summary() {
 }
 
 void Sandbox::close_control() { control_.reset(); }
-void Sandbox::kill_broker() { ::kill(broker_, SIGKILL); }
+void Sandbox::kill_broker() { ::kill(pid(), SIGKILL); }
+
+pid_t Sandbox::pid() const {
+  require(broker_ > 0, "a broker that is a program");
+  return broker_;
+}
 
 int Sandbox::wait_broker() {
   int status = 0;
-  ::waitpid(broker_, &status, 0);
+  ::waitpid(pid(), &status, 0);
   broker_ = -1;
   return status;
 }

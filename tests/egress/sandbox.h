@@ -93,7 +93,8 @@ class Sandbox {
   void close_control();
   void kill_broker();
   int wait_broker();
-  [[nodiscard]] pid_t pid() const { return broker_; }
+  /// Of the program; ends the test where there is none: -1 would be everybody to kill().
+  [[nodiscard]] pid_t pid() const;
   [[nodiscard]] std::vector<std::string> asked();  ///< names that the resolver was asked for
   egress::Ready ready;
 
@@ -112,7 +113,9 @@ class Sandbox {
   std::jthread resolver_thread_;
   std::vector<std::string> asked_;
   std::map<std::uint32_t, egress::Row> rows_;  ///< as last told
+  void start_broker(int control, int resolver);
   pid_t broker_ = -1;
+  std::jthread broker_thread_;  ///< under the thread sanitizer, instead of the program
 };
 
 }  // namespace cordon::test
