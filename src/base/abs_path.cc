@@ -1,11 +1,25 @@
 #include "base/abs_path.h"
 
+#include <algorithm>
+
 #include "base/text.h"
 
 namespace cordon::base {
 namespace {
 
+/// Nothing is to be done to it: no empty component, no "." and no "..".
+bool is_normal(std::string_view text) {
+  for (std::size_t slash = 0; slash < text.size();) {
+    const std::size_t end = std::min(text.find('/', slash + 1), text.size());
+    const std::string_view part = text.substr(slash + 1, end - slash - 1);
+    if (part.empty() || part == "." || part == "..") return false;
+    slash = end;
+  }
+  return true;
+}
+
 std::string normalise(std::string_view text) {
+  if (is_normal(text)) return std::string(text);
   std::vector<std::string_view> kept;
   for (std::string_view part : split(text, '/')) {
     if (part.empty() || part == ".") continue;

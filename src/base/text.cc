@@ -100,6 +100,10 @@ bool is_unsafe_rune(char32_t rune) {
 
 std::optional<std::size_t> find_unsafe_rune(std::string_view text) {
   for (std::size_t at = 0; at < text.size();) {
+    if (text[at] >= 0x20 && text[at] < 0x7f) {
+      ++at;
+      continue;
+    }
     const Rune rune = decode_rune(text.substr(at));
     if (!rune.valid || is_unsafe_rune(rune.value)) return at;
     at += rune.length;
@@ -132,7 +136,21 @@ std::string quote(std::string_view text) {
   return out + "\"";
 }
 
+namespace {
+
+/// What stands for itself in a message, and between spaces.
+constexpr std::array<bool, 256> kPlain = [] {
+  std::array<bool, 256> plain{};
+  for (std::size_t c = 0x21; c < 0x7f; ++c)
+    plain[c] = std::string_view("\"'\\$`").find(static_cast<char>(c)) == std::string_view::npos;
+  return plain;
+}();
+
+}  // namespace
+
 std::string shown(std::string_view text) {
+  const auto is_plain = [](char c) { return kPlain[static_cast<unsigned char>(c)]; };
+  if (!text.empty() && std::ranges::all_of(text, is_plain)) return std::string(text);
   const bool plain =
       !text.empty() && !find_unsafe_rune(text) && text.find_first_of(" \t\"'\\$`") == std::string_view::npos;
   return plain ? std::string(text) : quote(text);
