@@ -3,6 +3,7 @@
 #include <dirent.h>
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 #include <functional>
 
@@ -21,12 +22,6 @@ FileKey key_of(const struct ::statx& stat) {
 bool lies_in(std::string_view path, std::string_view ancestor) {
   if (ancestor == "/") return true;
   return path.starts_with(ancestor) && (path.size() == ancestor.size() || path[ancestor.size()] == '/');
-}
-
-std::string below_of(std::string_view directory, std::string_view name) {
-  std::string out(directory == "/" ? "" : directory);
-  if (!name.empty()) out.append("/").append(name);
-  return out.empty() ? "/" : out;
 }
 
 AliasSearch::AliasSearch(const plan::AliasQuestion& asked, const MountTable& table, const AliasSettings& with)
@@ -78,7 +73,7 @@ kernel::Sys<void> for_each_entry(base::FdView directory, const std::function<boo
   constexpr std::size_t kLength = offsetof(struct dirent64, d_reclen);
   constexpr std::size_t kType = offsetof(struct dirent64, d_type);
   constexpr std::size_t kName = offsetof(struct dirent64, d_name);
-  std::vector<std::byte> buffer(32768);
+  std::array<std::byte, 32768> buffer;
   Entry entry;
   for (;;) {
     CORDON_TRY(const std::size_t bytes, kernel::getdents64(directory, buffer));

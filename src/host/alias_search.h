@@ -10,6 +10,7 @@
 
 #include "base/fd.h"
 #include "host/alias_scan.h"
+#include "host/directory_listing.h"
 #include "kernel/errno.h"
 
 namespace cordon::host {
@@ -23,7 +24,6 @@ FileKey key_of(const struct ::statx& stat);
 
 /// `path` is `ancestor` or lies below it; both are absolute and normal.
 bool lies_in(std::string_view path, std::string_view ancestor);
-std::string below_of(std::string_view directory, std::string_view name);
 
 /// A store, or a single file, that stands on this host.
 struct Store {

@@ -30,8 +30,9 @@ class Names {
     while (!names.empty()) {
       const std::string_view first = first_of(names.front(), skip);
       const std::size_t end = skip + first.size();
-      const auto apart =
-          std::ranges::find_if(names, [&](std::string_view name) { return first_of(name, skip) != first; });
+      const auto apart = std::ranges::find_if_not(names, [&](std::string_view name) {
+        return name.substr(skip).starts_with(first) && (name.size() == end || name[end] == '/');
+      });
       look_at_one(directory, first, {names.begin(), apart}, end);
       names = {apart, names.end()};
     }
@@ -63,7 +64,7 @@ class Names {
   void look_at_one(const std::string& directory, std::string_view first, std::span<const std::string_view> group,
                    std::size_t end) {
     if (Node* node = listed_; node != nullptr && node->listing && !node->listing->may_have(first)) return;
-    const std::string path = directory == "/" ? "/" + std::string(first) : directory + "/" + std::string(first);
+    const std::string path = below_of(directory, first);
     PathFact fact = resolver_.resolve(path, Keep::kIfRoom);
     const bool absent = fact.state == PathState::kAbsent && fact.hops.empty();
     if (absent) return;
@@ -140,7 +141,7 @@ class LinkWalk {
 }  // namespace
 
 std::vector<PathFact> resolve_names(Tree& tree, Resolver& resolver, const std::string& directory,
-                                    const std::vector<std::string>& names) {
+                                    const plan::NameList& names) {
   std::vector<std::string_view> sorted(names.begin(), names.end());
   if (!std::ranges::is_sorted(sorted, base::path_before)) std::ranges::sort(sorted, base::path_before);
   Names asked(tree, resolver);

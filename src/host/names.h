@@ -21,7 +21,7 @@ inline constexpr std::size_t kDeepestWalk = 64;
 
 /// Of `names` (relative, normal) below `directory` those that stand there, cannot be told, or lead over a link.
 std::vector<plan::PathFact> resolve_names(Tree& tree, Resolver& resolver, const std::string& directory,
-                                          const std::vector<std::string>& names);
+                                          const plan::NameList& names);
 
 /// Every symbolic link in `directory` and below it, resolved; a directory named ".git" is not entered. Where the walk
 /// had to end, the last fact is the directory that it ended at, kFailed. With `levels`, what is deeper is not looked

@@ -22,10 +22,15 @@ struct Fresh {
       : tree({.uid = ::geteuid(), .overrides_modes = false, .dead_mounts = {}, .watch = nullptr}, mounts, pins),
         resolver(tree, accounts, ::geteuid()) {}
   std::vector<std::string> names(const std::string& directory, const std::vector<std::string>& asked) {
-    return relative(resolve_names(tree, resolver, directory, asked), directory);
+    return relative(resolve_names(tree, resolver, directory, list_of(asked)), directory);
   }
   std::vector<std::string> links(const std::string& directory) {
     return relative(find_links(tree, resolver, directory), directory);
+  }
+  static plan::NameList list_of(const std::vector<std::string>& names) {
+    plan::NameList out;
+    for (const std::string& name : names) out.add(name);
+    return out;
   }
   static std::vector<std::string> relative(const std::vector<PathFact>& facts, const std::string& directory) {
     std::vector<std::string> out;

@@ -149,7 +149,8 @@ Answer unanswered(const Question& question, int code) {
     }
     Answer operator()(const NamesQuestion& asked) const {
       Names names{.directory = asked.directory, .standing = {}};
-      for (const std::string& name : asked.names) names.standing.push_back(path(asked.directory + "/" + name));
+      for (const std::string_view name : asked.names)
+        names.standing.push_back(path(fmt::format("{}/{}", asked.directory, name)));
       return names;
     }
     Answer operator()(const EntriesQuestion& asked) const {

@@ -37,7 +37,7 @@ struct TextQuestion {
 };
 struct NamesQuestion {
   std::string directory;
-  std::vector<std::string> names;
+  plan::NameList names;
 };
 struct EntriesQuestion {
   std::string directory;

@@ -6,14 +6,17 @@
 
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <set>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
 #include "plan/aliases.h"
+#include "plan/name_list.h"
 
 namespace cordon::plan {
 
@@ -133,6 +136,13 @@ struct PathFact {
   friend bool operator==(const PathFact&, const PathFact&) = default;
 };
 
+struct PathHash {
+  using is_transparent = void;
+  std::size_t operator()(std::string_view path) const { return std::hash<std::string_view>()(path); }
+};
+/// By PathFact::asked. A thousand grants are looked up a dozen times each.
+using PathFacts = std::unordered_map<std::string, PathFact, PathHash, std::equal_to<>>;
+
 enum class ProgramFormat : std::uint8_t { kElf, kScript, kUnknown, kEmpty };
 
 /// One hop of a program: a file, what the kernel would make of it, and for `#!` the line.
@@ -237,7 +247,7 @@ struct HostFacts {
   /// can say what a directory shows.
   std::optional<std::vector<MountPlace>> mounts;
 
-  std::map<std::string, PathFact> paths;        ///< by `asked`
+  PathFacts paths;
   std::map<std::string, ProgramFact> programs;  ///< by `asked`
   std::map<std::string, std::vector<PathFact>>
       children;  ///< entries of directories that the planner asked to be listed
@@ -279,7 +289,7 @@ struct Questions {
   std::vector<std::string> relocations;  ///< names of variables that move shields
   /// By directory: relative paths below it, asked together so that a directory is listed once instead of asked for
   /// each.
-  std::map<std::string, std::vector<std::string>> names;
+  std::map<std::string, NameList> names;
   std::vector<std::string> entries;  ///< directories whose entries' names must be known
   std::vector<std::string> links;    ///< directories whose links, at any depth, must be known
   /// Directories whose links must be known, in them and so many levels of directories down (1: in them alone).

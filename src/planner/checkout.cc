@@ -130,9 +130,10 @@ class Checkouts {
   /// The rules of the corpus, and git's.
   void workspace(const std::string& root, bool with_git) {
     std::vector<Shield> rules;
-    for (const policy::shield::Rule& rule : policy::shield::workspace_rules_at(root)) {
-      rules.push_back({.path = rule.path,
-                       .real = rule.path,
+    policy::shield::Texts texts;
+    for (const policy::shield::Rule& rule : policy::shield::workspace_rules_at(root, texts)) {
+      rules.push_back({.path = std::string(rule.path),
+                       .real = std::string(rule.path),
                        .deny = rule.deny,
                        .directory = rule.kind == Kind::kDirectory,
                        .holds = rule.holds,
@@ -170,7 +171,7 @@ class Checkouts {
     const auto known = facts_.names.find(directory);
     if (known == facts_.names.end()) {
       auto& names = ask_.names[directory];
-      for (const Shield& shield : rules) names.push_back(shield.path.substr(directory.size() + 1));
+      for (const Shield& shield : rules) names.add(std::string_view(shield.path).substr(directory.size() + 1));
       return;
     }
     for (Shield& shield : rules) {

@@ -24,7 +24,7 @@ bool exec_closed(const policy::Policy& policy) {
   return policy.exec.mode == policy::ExecMode::kNone || policy.exec.mode == policy::ExecMode::kNoneStrict;
 }
 
-const plan::PathFact* fact_of(const plan::HostFacts& facts, const std::string& path) {
+const plan::PathFact* fact_of(const plan::HostFacts& facts, std::string_view path) {
   const auto found = facts.paths.find(path);
   return found == facts.paths.end() ? nullptr : &found->second;
 }

@@ -29,7 +29,7 @@ struct Draft {
 bool exec_closed(const policy::Policy& policy);
 
 /// The answer about a path, or nothing where nobody answered.
-const plan::PathFact* fact_of(const plan::HostFacts& facts, const std::string& path);
+const plan::PathFact* fact_of(const plan::HostFacts& facts, std::string_view path);
 const plan::ProgramFact* program_of(const plan::HostFacts& facts, const std::string& name);
 const plan::Account* account_of(const plan::HostFacts& facts, std::uint32_t uid);
 

@@ -293,10 +293,10 @@ plan::ProgramFact FakeHost::follow(const std::string& asked) const {
   return out;
 }
 
-void FakeHost::answer_names(const std::string& directory, const std::vector<std::string>& names) {
+void FakeHost::answer_names(const std::string& directory, const plan::NameList& names) {
   std::vector<PathFact>& standing = facts.names[directory];
-  for (const std::string& name : names) {
-    PathFact fact = resolve(below(directory, name));
+  for (const std::string_view name : names) {
+    PathFact fact = resolve(below(directory, std::string(name)));
     if (fact.state != PathState::kAbsent || !fact.hops.empty()) standing.push_back(std::move(fact));
   }
   std::ranges::sort(standing, {}, &PathFact::asked);

@@ -61,7 +61,7 @@ class FakeHost {
 
  private:
   Node& put(const std::string& path, Node node);
-  void answer_names(const std::string& directory, const std::vector<std::string>& names);
+  void answer_names(const std::string& directory, const plan::NameList& names);
   [[nodiscard]] plan::ProgramHop hop(const std::string& path) const;
   [[nodiscard]] plan::ProgramFact follow(const std::string& asked) const;
   [[nodiscard]] std::string look_up(const std::string& name, std::vector<std::string>* passed_over) const;

@@ -28,9 +28,10 @@ namespace cordon::planner {
 struct KnownRules;
 
 /// What the rounds of one verdict share: worked out once, for these facts, and again where the facts say otherwise.
-/// Answers are the same with it and without.
+/// Answers are the same with it and without, as long as the facts change by answers alone.
 struct Memory {
   std::shared_ptr<const KnownRules> rules;
+  bool only_aliases_left = false;  ///< the last round asked for nothing else; plan() looks whether that was answered
 };
 
 /// What is still unanswered; empty when plan() has all it needs. Rounds are few: first what the policy names and the

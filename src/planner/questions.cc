@@ -25,10 +25,10 @@ class Asking {
   explicit Asking(const plan::HostFacts& facts) : facts_(facts) {}
 
   enum class Pin { kAsUsual, kFirst };
-  void path(const std::string& path, Pin pin = Pin::kAsUsual) {
+  void path(std::string_view path, Pin pin = Pin::kAsUsual) {
     if (!path.starts_with('/') || fact_of(facts_, path) != nullptr) return;
-    out_.paths.push_back(path);
-    if (pin == Pin::kFirst) out_.pin_first.push_back(path);
+    out_.paths.emplace_back(path);
+    if (pin == Pin::kFirst) out_.pin_first.emplace_back(path);
   }
   void paths(const std::vector<policy::PathGrant>& grants, Pin pin = Pin::kAsUsual) {
     for (const policy::PathGrant& grant : grants) path(grant.path, pin);
@@ -45,7 +45,7 @@ class Asking {
   void account(std::uint32_t uid) {
     if (account_of(facts_, uid) == nullptr) out_.accounts.push_back(uid);
   }
-  void names(const std::string& directory, std::vector<std::string> names) {
+  void names(const std::string& directory, plan::NameList names) {
     if (!facts_.names.contains(directory)) out_.names.insert_or_assign(directory, std::move(names));
   }
   void links(const std::string& directory) {
@@ -127,13 +127,15 @@ plan::Questions next_questions(const policy::Policy& policy, const plan::HostFac
 }
 
 plan::Questions next_questions(const policy::Policy& policy, const plan::HostFacts& facts, Memory& memory) {
+  // Everything else was known before: only the alias scan was still to be made.
+  if (memory.only_aliases_left && facts.aliases) return {};
   Asking asking(facts);
   ask_what_the_policy_names(asking, policy);
-  for (std::string_view path : base_paths()) asking.path(std::string(path));
-  for (std::string_view path : hidden_base_paths()) asking.path(std::string(path));
+  for (std::string_view path : base_paths()) asking.path(path);
+  for (std::string_view path : hidden_base_paths()) asking.path(path);
   asking.path("/usr/local/etc");
   // Names that are not set have no answer, so they are asked once: as long as the first round is unanswered.
-  if (fact_of(facts, std::string(base_paths().front())) == nullptr) {
+  if (fact_of(facts, base_paths().front()) == nullptr) {
     asking.environment(policy.env);
     asking.relocations();
   } else {
@@ -160,7 +162,10 @@ plan::Questions next_questions(const policy::Policy& policy, const plan::HostFac
   for (const std::string& path : grant_listings(policy, facts)) asking.directory(path);
   plan::Questions questions = asking.take();
   questions.working_directory = facts.working_directory;
-  if (empty(questions)) ask_for_aliases(policy, facts, memory, questions);
+  if (empty(questions)) {
+    ask_for_aliases(policy, facts, memory, questions);
+    memory.only_aliases_left = questions.aliases.has_value();
+  }
   return questions;
 }
 

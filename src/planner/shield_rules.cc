@@ -26,7 +26,7 @@ bool is_system_tree(std::string_view home) {
   return std::ranges::any_of(kTrees, [&](std::string_view tree) { return within(home, tree); });
 }
 
-const PathFact* present_directory(const plan::HostFacts& facts, const std::string& path) {
+const PathFact* present_directory(const plan::HostFacts& facts, std::string_view path) {
   const PathFact* fact = fact_of(facts, path);
   return fact != nullptr && fact->state == PathState::kPresent && is_directory(*fact) ? fact : nullptr;
 }
@@ -44,28 +44,37 @@ std::vector<std::string> spelled_homes(const plan::HostFacts& facts) {
 std::string_view names_key(const Rule& rule) { return rule.anchor_length == 0 ? "/" : rule.anchor(); }
 
 /// "/" where it is in none.
-std::string innermost_home(const std::vector<std::string>& anchors, std::string_view path) {
+std::string_view innermost_home(const std::vector<std::string>& anchors, std::string_view path) {
   std::string_view home = "/";
   for (const std::string& anchor : anchors) {
     if (within(path, anchor) && path != anchor && anchor.size() > home.size()) home = anchor;
   }
-  return std::string(home);
+  return home;
 }
 
-std::string relative(std::string_view path, std::string_view directory) {
-  return std::string(path.substr(directory == "/" ? 1 : directory.size() + 1));
+std::string_view relative(std::string_view path, std::string_view directory) {
+  return path.substr(directory == "/" ? 1 : directory.size() + 1);
+}
+
+plan::NameList list_of(const std::vector<std::string_view>& names) {
+  std::size_t bytes = 0;
+  for (const std::string_view name : names) bytes += name.size() + 1;
+  plan::NameList out;
+  out.reserve(bytes);
+  for (const std::string_view name : names) out.add(name);
+  return out;
 }
 
 Shield shield_of(const Rule& rule, const PathFact* fact) {
-  Shield out{.path = rule.path,
-             .real = fact != nullptr && !fact->real.empty() ? fact->real : rule.path,
+  Shield out{.path = std::string(rule.path),
+             .real = fact != nullptr && !fact->real.empty() ? fact->real : std::string(rule.path),
              .fact = fact,
              .deny = rule.deny,
              .directory = rule.kind == Kind::kDirectory,
              .holds = rule.holds,
              .write_opt_in = rule.write_opt_in,
              .what = rule.what,
-             .source = rule.source,
+             .source = std::string(rule.source),
              .runtime = rule.anchor_length == 0 && rule.holds == Holds::kServices};
   if (out.stands()) out.directory = is_directory(*fact);
   return out;
@@ -125,19 +134,20 @@ std::vector<std::string> anchors_of(const plan::HostFacts& facts) {
   return anchors;
 }
 
-std::string below_real_home(const plan::HostFacts& facts, std::string_view path) {
-  const auto moved = [&](const std::string& home) -> std::string {
-    if (!home.starts_with('/') || home == "/" || !within(path, home)) return {};
+LinkedHomes::LinkedHomes(const plan::HostFacts& facts) {
+  const auto add = [&](const std::string& home) {
+    if (!home.starts_with('/') || home == "/") return;
     const PathFact* fact = present_directory(facts, home);
-    if (fact == nullptr || fact->real == home || fact->real == "/") return {};
-    return fact->real + std::string(path.substr(home.size()));
+    if (fact != nullptr && fact->real != home && fact->real != "/") homes_.push_back({home, fact->real});
   };
-  for (const std::string& home : facts.account_homes) {
-    if (std::string out = moved(home); !out.empty()) return out;
-  }
-  if (std::string out = moved(facts.home); !out.empty()) return out;
-  for (const plan::Account& account : facts.accounts) {
-    if (std::string out = moved(account.home); !out.empty()) return out;
+  for (const std::string& home : facts.account_homes) add(home);
+  add(facts.home);
+  for (const plan::Account& account : facts.accounts) add(account.home);
+}
+
+std::string LinkedHomes::real(std::string_view path) const {
+  for (const Home& home : homes_) {
+    if (within(path, home.spelled)) return std::string(home.real).append(path.substr(home.spelled.size()));
   }
   return std::string(path);
 }
@@ -180,22 +190,28 @@ void ask_for_rules(const Rules& rules, const plan::HostFacts& facts, ShieldQuest
   if (!known) return;
   if (knows_names(facts)) return;
   const std::vector<std::string> anchors = anchors_of(facts);
-  for (const std::string& anchor : anchors) questions.names[anchor];
+  std::unordered_map<std::string_view, std::vector<std::string_view>> all;
+  const std::size_t each = (rules.list.size() + rules.alias_paths.size()) / std::max<std::size_t>(anchors.size(), 1);
+  for (const std::string& anchor : anchors) all[anchor].reserve(each);
   std::string_view key;
-  std::vector<std::string>* names = nullptr;
-  for (const Rule& rule : rules.list) {
-    if (names == nullptr || names_key(rule) != key) {
-      key = names_key(rule);
-      names = &questions.names[std::string(key)];
-      names->reserve(rules.list.size());
+  std::vector<std::string_view>* names = nullptr;
+  const auto add = [&](std::string_view path, std::string_view directory) {
+    if (names == nullptr || directory != key) {
+      key = directory;
+      names = &all[key];
     }
-    names->push_back(relative(rule.path, key));
+    names->push_back(relative(path, key));
+  };
+  // Keys that no rule hides have other names too (planner/aliases.h): each at its place among the rules, so that the
+  // names of a home come sorted.
+  auto next = rules.list.begin();
+  for (const std::string_view wallet : rules.alias_paths) {
+    const auto place = std::ranges::lower_bound(next, rules.list.end(), wallet, path_before, &Rule::path);
+    for (; next != place; ++next) add(next->path, names_key(*next));
+    add(wallet, innermost_home(anchors, wallet));
   }
-  // Keys that no rule hides have other names too (planner/aliases.h).
-  for (const std::string& path : rules.alias_paths) {
-    const std::string home = innermost_home(anchors, path);
-    questions.names[home].push_back(relative(path, home));
-  }
+  for (; next != rules.list.end(); ++next) add(next->path, names_key(*next));
+  for (const auto& [directory, below] : all) questions.names.emplace(directory, list_of(below));
 }
 
 bool knows_names(const plan::HostFacts& facts) {

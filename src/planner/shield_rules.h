@@ -21,8 +21,20 @@ namespace cordon::planner {
 /// host says so. Resolved where they stand, sorted; empty where there is none at all.
 std::vector<std::string> anchors_of(const plan::HostFacts& facts);
 
-/// The same path below the resolved home, for one that is spelled below a home that is a link.
-std::string below_real_home(const plan::HostFacts& facts, std::string_view path);
+/// Homes that are reached over a link.
+class LinkedHomes {
+ public:
+  explicit LinkedHomes(const plan::HostFacts& facts);
+  /// The same path below the resolved home, for one that is spelled below such a home.
+  [[nodiscard]] std::string real(std::string_view path) const;
+  [[nodiscard]] bool empty() const { return homes_.empty(); }
+
+ private:
+  struct Home {
+    std::string_view spelled, real;
+  };
+  std::vector<Home> homes_;  ///< in the order in which they count; texts of the facts
+};
 
 policy::shield::Rules shield_rules(const plan::HostFacts& facts);
 /// The same, of `memory` where it has them for these facts. Valid as long as `memory` is not asked again.
@@ -62,7 +74,7 @@ bool knows_names(const plan::HostFacts& facts);
 /// What must be asked for that.
 struct ShieldQuestions {
   std::vector<std::string> paths;
-  std::unordered_map<std::string, std::vector<std::string>> names;
+  std::unordered_map<std::string, plan::NameList> names;
   std::vector<std::string> links;
   std::unordered_map<std::string, std::size_t> near_links;
   std::vector<std::string> entries;

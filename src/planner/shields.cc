@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <deque>
 #include <iterator>
 #include <map>
 #include <utility>
@@ -35,13 +36,6 @@ bool is_ascii(std::string_view text) {
   return std::ranges::all_of(text, [](char c) { return static_cast<unsigned char>(c) < 0x80; });
 }
 
-/// `path` and its ancestors, but for "/".
-std::vector<std::string_view> prefixes(std::string_view path) {
-  std::vector<std::string_view> out;
-  for (std::string_view at = path; at != "/"; at = parent_of(at)) out.push_back(at);
-  return out;
-}
-
 }  // namespace
 
 bool is_resolved(const PathFact* fact) {
@@ -56,35 +50,47 @@ std::string words_of(const Shield& shield) {
 }
 
 Shields::Shields(const policy::Policy& policy, const plan::HostFacts& facts, const Rules& rules)
-    : facts_(facts), all_(standing_shields(rules, facts)) {
+    : facts_(facts), linked_homes_(facts), all_(standing_shields(rules, facts)) {
   add_checkouts(policy, facts, all_);
   add_held_links(policy, facts, all_);
   add_absent(policy, rules);
-  for (std::size_t i = 0; i < all_.size(); ++i) {
-    by_path_[all_[i].path].push_back(i);
-    by_real_[all_[i].real].push_back(i);
-  }
+  for (const Shield& shield : all_) by_path_[shield.path].push_back(&shield);
+  by_place_ = by_path_;
+  for (const Shield& shield : all_) by_place_[shield.real].push_back(&shield);
   lift(policy);
 }
 
+/// In the order in which the policy names what leads to them.
 void Shields::add_absent(const policy::Policy& policy, const Rules& rules) {
   std::unordered_set<std::string_view> known, visited;
+  std::unordered_map<std::string_view, bool> with_rules;  // by directory: whether a rule is for it or below it
   std::vector<Shield> out;
   for (const Shield& shield : all_) known.insert(shield.path);
   const auto add = [&](const policy::shield::Rule& rule) {
     if (known.insert(rule.path).second) out.push_back(absent_shield(rule));
   };
-  std::vector<std::string> paths = {below_real_home(facts_, policy.entrypoint.path)};
+  std::deque<std::string> moved;  // stays where it is, for those who point into it
+  const auto holds_rules = [&](std::string_view directory) {
+    const auto [found, is_new] = with_rules.try_emplace(directory, false);
+    if (is_new) found->second = !rules.below(directory).empty();
+    return found->second;
+  };
+  const auto visit = [&](std::string_view path) {
+    // A thousand grants in one directory that no rule is for.
+    while (path != "/" && !holds_rules(parent_of(path))) path = parent_of(path);
+    for (std::string_view at = path; at != "/" && visited.insert(at).second; at = parent_of(at)) {
+      if (const policy::shield::Rule* rule = rules.exactly(at)) add(*rule);
+    }
+  };
+  const auto visit_spelled = [&](const std::string& path) {
+    visit(linked_homes_.empty() ? std::string_view(path) : moved.emplace_back(linked_homes_.real(path)));
+  };
+  visit_spelled(policy.entrypoint.path);
   for (const auto* grants : {&policy.read, &policy.write}) {
     for (const PathGrant& grant : *grants) {
-      paths.push_back(below_real_home(facts_, grant.path));
-      if (const PathFact* fact = fact_of(facts_, grant.path)) paths.push_back(fact->real);
-    }
-  }
-  for (const std::string& path : paths) {
-    for (const std::string_view at : prefixes(path)) {
-      if (!visited.insert(at).second) break;
-      if (const policy::shield::Rule* rule = rules.exactly(at)) add(*rule);
+      visit_spelled(grant.path);
+      const PathFact* fact = fact_of(facts_, grant.path);
+      if (fact != nullptr && fact->real != grant.path) visit(fact->real);
     }
   }
   for (const PathGrant& grant : policy.write) {
@@ -98,8 +104,8 @@ void Shields::add_absent(const policy::Policy& policy, const Rules& rules) {
 const Shield* Shields::exactly(std::string_view path, Deny deny) const {
   const auto found = by_path_.find(path);
   if (found == by_path_.end()) return nullptr;
-  for (const std::size_t i : found->second) {
-    if (all_[i].deny == deny) return &all_[i];
+  for (const Shield* shield : found->second) {
+    if (shield->deny == deny) return shield;
   }
   return nullptr;
 }
@@ -107,11 +113,9 @@ const Shield* Shields::exactly(std::string_view path, Deny deny) const {
 const Shield* Shields::outermost(std::string_view path, Deny deny, From from, Lifted lifted) const {
   const Shield* out = nullptr;
   for (std::string_view at = from == From::kAbove ? parent_of(path) : path;; at = parent_of(at)) {
-    for (const Index* index : {&by_path_, &by_real_}) {
-      const auto found = index->find(at);
-      if (found == index->end()) continue;
-      for (const std::size_t i : found->second) {
-        if (all_[i].deny == deny && (lifted == Lifted::kCounts || !is_lifted(all_[i]))) out = &all_[i];
+    if (const auto found = by_place_.find(at); found != by_place_.end()) {
+      for (const Shield* shield : found->second) {
+        if (shield->deny == deny && (lifted == Lifted::kCounts || !is_lifted(*shield))) out = shield;
       }
     }
     if (at == "/") return out;
@@ -119,17 +123,19 @@ const Shield* Shields::outermost(std::string_view path, Deny deny, From from, Li
 }
 
 const Shield* Shields::hiding(std::string_view path, Access access) const {
-  return outermost(below_real_home(facts_, path), Deny::kAll, From::kItself,
-                   access == Access::kWritable ? Lifted::kCounts : Lifted::kIgnored);
+  const Lifted lifted = access == Access::kWritable ? Lifted::kCounts : Lifted::kIgnored;
+  if (linked_homes_.empty()) return outermost(path, Deny::kAll, From::kItself, lifted);
+  return outermost(linked_homes_.real(path), Deny::kAll, From::kItself, lifted);
 }
 const Shield* Shields::holding(std::string_view path) const {
-  return outermost(below_real_home(facts_, path), Deny::kWrite, From::kItself);
+  if (linked_homes_.empty()) return outermost(path, Deny::kWrite, From::kItself);
+  return outermost(linked_homes_.real(path), Deny::kWrite, From::kItself);
 }
 
 const Shield* Shields::lifted_by(const PathGrant& grant, Access access) const {
   const PathFact* fact = fact_of(facts_, grant.path);
   if (!is_resolved(fact)) return nullptr;
-  const std::string path = below_real_home(facts_, grant.path);
+  const std::string path = linked_homes_.real(grant.path);
   const Shield* shield = exactly(path, access == Access::kWritable ? Deny::kWrite : Deny::kAll);
   if (shield == nullptr || shield->real != fact->real) return nullptr;
   if (access == Access::kWritable && shield->write_opt_in != WriteOptIn::kByExactName) return nullptr;
@@ -168,7 +174,7 @@ std::vector<Shields::Pair> Shields::folded_pairs(std::string_view real) const {
     }
   }
   if (is_ascii(real)) return out;
-  for (const std::string_view prefix : prefixes(real)) {
+  for (std::string_view prefix = real; prefix != "/"; prefix = parent_of(prefix)) {
     if (is_ascii(prefix)) continue;
     for (const Shield& shield : all_) {
       const bool beside = shield.stands() && depth_of(shield.real) == depth_of(prefix);

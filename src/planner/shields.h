@@ -25,6 +25,8 @@ namespace cordon::planner {
 class Shields {
  public:
   Shields(const policy::Policy& policy, const plan::HostFacts& facts, const policy::shield::Rules& rules);
+  Shields(const Shields&) = delete;
+  Shields& operator=(const Shields&) = delete;
 
   [[nodiscard]] const std::vector<Shield>& all() const { return all_; }
   [[nodiscard]] bool is_lifted(const Shield& shield) const { return lifted_.contains(shield.real); }
@@ -42,7 +44,7 @@ class Shields {
   [[nodiscard]] std::vector<Pair> folded_pairs(std::string_view real) const;
 
  private:
-  using Index = std::unordered_map<std::string_view, std::vector<std::size_t>>;
+  using Index = std::unordered_map<std::string_view, std::vector<const Shield*>>;
   enum class From : std::uint8_t { kItself, kAbove };
   enum class Lifted : std::uint8_t { kIgnored, kCounts };
   [[nodiscard]] const Shield* outermost(std::string_view path, policy::shield::Deny deny, From from,
@@ -53,8 +55,9 @@ class Shields {
   void add_absent(const policy::Policy& policy, const policy::shield::Rules& rules);
 
   const plan::HostFacts& facts_;
+  LinkedHomes linked_homes_;
   std::vector<Shield> all_;
-  Index by_path_, by_real_;
+  Index by_path_, by_place_;  ///< by `path`; by `path`, and behind those by `real`
   std::unordered_set<std::string> lifted_;
 };
 

@@ -21,27 +21,27 @@ std::span<const HomeRule> rows_below(std::span<const HomeRule> table, std::strin
   return {begin, end};
 }
 
-Rule moved_rule(const Relocation& moved, std::string path) {
-  return {.path = std::move(path),
+Rule moved_rule(const Relocation& moved, std::string_view path) {
+  return {.path = path,
           .deny = moved.deny,
           .kind = moved.kind,
           .holds = moved.holds,
           .write_opt_in = moved.write_opt_in,
           .alias_anchor = moved.alias_anchor,
           .what = moved.what,
-          .source = std::string(moved.variable),
+          .source = moved.variable,
           .anchor_length = 0};
 }
 
-Rule restated(const HomeRule& rule, std::string path, std::string_view variable) {
-  return {.path = std::move(path),
+Rule restated(const HomeRule& rule, std::string_view path, std::string_view variable) {
+  return {.path = path,
           .deny = rule.deny,
           .kind = rule.kind,
           .holds = rule.holds,
           .write_opt_in = rule.write_opt_in,
           .alias_anchor = rule.alias_anchor,
           .what = rule.what,
-          .source = std::string(variable),
+          .source = variable,
           .anchor_length = 0};
 }
 
@@ -57,7 +57,7 @@ class Mover {
     if (moved.moves == Moves::kBase) return restate(moved, value, *place);
     const auto path = moved.below.empty() ? place : place->join(moved.below);
     if (!path || !can_be_shielded(path->str(), situation_.anchors)) return refuse_place(moved, value);
-    rules_.list.push_back(moved_rule(moved, path->str()));
+    rules_.list.push_back(moved_rule(moved, rules_.texts->add({path->str()})));
   }
 
  private:
@@ -71,15 +71,15 @@ class Mover {
   void restate(const Relocation& moved, std::string_view value, const base::AbsPath& place) {
     const std::string base = place.is_root() ? std::string() : place.str();
     for (const HomeRule& rule : rows_below(home_rules(), moved.from)) {
-      std::string path = base + std::string(rule.path.substr(moved.from.size()));
+      const std::string_view path = rules_.texts->add({base, rule.path.substr(moved.from.size())});
       if (path.empty() || !can_be_shielded(path, situation_.anchors)) {
         refuse_place(moved, value);
       } else {
-        rules_.list.push_back(restated(rule, std::move(path), moved.variable));
+        rules_.list.push_back(restated(rule, path, moved.variable));
       }
     }
     for (const HomeRule& wallet : rows_below(alias_paths(), moved.from))
-      rules_.alias_paths.push_back(base + std::string(wallet.path.substr(moved.from.size())));
+      rules_.alias_paths.push_back(rules_.texts->add({base, wallet.path.substr(moved.from.size())}));
   }
 
   void refuse_place(const Relocation& moved, std::string_view value) {

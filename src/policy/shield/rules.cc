@@ -9,19 +9,16 @@
 namespace cordon::policy::shield {
 namespace {
 
-std::string joined(std::string_view directory, std::string_view below) {
-  std::string path;
-  path.reserve(directory.size() + 1 + below.size());
-  path += directory;
-  if (!directory.ends_with('/')) path += '/';
-  path += below;
-  return path;
+std::string_view joined(std::string_view directory, std::string_view below, Texts& texts) {
+  return texts.add({directory, directory.ends_with('/') ? "" : "/", below});
 }
 
 /// `inner`: homes that lie in another one; what would hide or hold one of them is no rule.
 void add_home(const std::string& anchor, const std::vector<std::string>& inner, Rules& rules) {
   for (const HomeRule& rule : home_rules()) {
-    rules.list.push_back({.path = joined(anchor, rule.path),
+    const std::string_view path = joined(anchor, rule.path, *rules.texts);
+    if (!inner.empty() && !can_be_shielded(path, inner)) continue;
+    rules.list.push_back({.path = path,
                           .deny = rule.deny,
                           .kind = rule.kind,
                           .holds = rule.holds,
@@ -30,14 +27,13 @@ void add_home(const std::string& anchor, const std::vector<std::string>& inner, 
                           .what = rule.what,
                           .source = {},
                           .anchor_length = anchor.size()});
-    if (!inner.empty() && !can_be_shielded(rules.list.back().path, inner)) rules.list.pop_back();
   }
-  for (const HomeRule& wallet : alias_paths()) rules.alias_paths.push_back(joined(anchor, wallet.path));
+  for (const HomeRule& wallet : alias_paths()) rules.alias_paths.push_back(joined(anchor, wallet.path, *rules.texts));
 }
 
 void add_runtime(Rules& rules) {
   for (const std::string_view path : runtime_directories())
-    rules.list.push_back({.path = std::string(path),
+    rules.list.push_back({.path = path,
                           .deny = Deny::kAll,
                           .kind = Kind::kDirectory,
                           .holds = Holds::kServices,
@@ -92,14 +88,15 @@ void drop_swallowed(std::vector<Rule>& list) {
     }
     if (hidden < kept && base::path_within(list[i].path, list[hidden].path)) continue;
     if (list[i].deny == Deny::kAll) hidden = kept;
-    if (kept != i) list[kept] = std::move(list[i]);
+    if (kept != i) list[kept] = list[i];
     ++kept;
   }
   list.resize(kept);
 }
 
-void sort_unique(std::vector<std::string>& paths) {
-  std::ranges::sort(paths, base::path_before);
+template <class Path>
+void sort_unique(std::vector<Path>& paths) {
+  if (!std::ranges::is_sorted(paths, base::path_before)) std::ranges::sort(paths, base::path_before);
   paths.erase(std::unique(paths.begin(), paths.end()), paths.end());
 }
 
@@ -154,11 +151,11 @@ const Rule* Rules::covering(std::string_view path) const {
 
 std::span<const Rule> Rules::below(std::string_view directory) const { return range_below(list, directory); }
 
-std::vector<Rule> workspace_rules_at(std::string_view root) {
+std::vector<Rule> workspace_rules_at(std::string_view root, Texts& texts) {
   std::vector<Rule> rules;
   rules.reserve(workspace_rules().size());
   for (const WorkspaceRule& rule : workspace_rules())
-    rules.push_back({.path = joined(root, rule.path),
+    rules.push_back({.path = joined(root, rule.path, texts),
                      .deny = rule.deny,
                      .kind = rule.kind,
                      .holds = Holds::kNothing,

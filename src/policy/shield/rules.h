@@ -7,27 +7,29 @@
 
 #include <cstddef>
 #include <map>
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "policy/shield/corpus.h"
+#include "policy/shield/texts.h"
 
 namespace cordon::policy::shield {
 
 struct Rule {
-  std::string path;  ///< absolute, lexically normal
+  std::string_view path;  ///< absolute, lexically normal; of Rules::texts
   Deny deny = Deny::kAll;
   Kind kind = Kind::kDirectory;
   Holds holds = Holds::kNothing;
   WriteOptIn write_opt_in = WriteOptIn::kNever;
   AliasAnchor alias_anchor = AliasAnchor::kNo;
   std::string_view what;
-  std::string source;             ///< the variable that moved it; "" for a default
+  std::string_view source;        ///< the variable that moved it; "" for a default
   std::size_t anchor_length = 0;  ///< of `path`; 0 for a runtime directory or a moved one
   /// The home it belongs to; "" where it belongs to none.
-  [[nodiscard]] std::string_view anchor() const { return std::string_view(path).substr(0, anchor_length); }
+  [[nodiscard]] std::string_view anchor() const { return path.substr(0, anchor_length); }
   friend bool operator==(const Rule&, const Rule&) = default;
 };
 
@@ -49,7 +51,8 @@ struct Rules {
   /// directory stands right before what lies below it.
   std::vector<Rule> list;
   std::vector<Unshieldable> unshieldable;
-  std::vector<std::string> alias_paths;  ///< absolute
+  std::vector<std::string_view> alias_paths;  ///< absolute; sorted, each once
+  std::shared_ptr<Texts> texts = std::make_shared<Texts>();
 
   /// Of the rules at `path` and above it: the hidden one (there is at most one), else the outermost read-only one;
   /// nullptr where there is none.
@@ -62,7 +65,7 @@ struct Rules {
 
 Rules rules_for(const Situation& situation);
 
-/// The rules of one checkout, at `root`; without git's.
-std::vector<Rule> workspace_rules_at(std::string_view root);
+/// The rules of one checkout, at `root`; without git's. Their paths are added to `texts`.
+std::vector<Rule> workspace_rules_at(std::string_view root, Texts& texts);
 
 }  // namespace cordon::policy::shield

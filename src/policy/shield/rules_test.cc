@@ -133,9 +133,10 @@ TEST(Lookups, agree_with_a_search_of_every_rule) {
   const Rules rules = rules_for({.anchors = {"/home/u", "/root"}, .environment = {{"CARGO_HOME", "/srv/cargo"}}});
   std::vector<std::string> paths{"/", "/srv", "/srv/cargo", "/srv/cargo/bin/x", "/home/u/.config/x"};
   for (const Rule& rule : rules.list) {
-    paths.push_back(rule.path);
-    paths.push_back(rule.path + "/inside/deep");
-    paths.push_back(rule.path + "-beside");
+    const std::string path(rule.path);
+    paths.push_back(path);
+    paths.push_back(path + "/inside/deep");
+    paths.push_back(path + "-beside");
   }
   for (const std::string& path : paths) {
     const Rule* outermost = nullptr;
@@ -152,15 +153,16 @@ TEST(Lookups, agree_with_a_search_of_every_rule) {
 }
 
 TEST(Workspace, rules_stand_at_the_root_of_the_checkout) {
-  const auto rules = workspace_rules_at("/work/app");
+  Texts texts;
+  const auto rules = workspace_rules_at("/work/app", texts);
   ASSERT_EQ(rules.size(), workspace_rules().size());
   EXPECT_TRUE(std::ranges::is_sorted(rules, base::path_before, &Rule::path));
   std::vector<std::string> paths;
-  for (const Rule& rule : rules) paths.push_back(rule.path);
+  for (const Rule& rule : rules) paths.emplace_back(rule.path);
   EXPECT_THAT(paths, Contains("/work/app/.envrc"));
   EXPECT_THAT(paths, Contains("/work/app/.cargo/config.toml"));
   EXPECT_THAT(paths, Not(Contains("/work/app/.git")));
-  EXPECT_EQ(workspace_rules_at("/").front().path.find("//"), std::string::npos);
+  EXPECT_EQ(workspace_rules_at("/", texts).front().path.find("//"), std::string::npos);
 }
 
 TEST(PathOrder, puts_a_directory_right_before_what_lies_below_it) {
