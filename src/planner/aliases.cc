@@ -59,10 +59,8 @@ bool holds(const std::vector<std::string>& sorted, std::string_view path) {
 class Secrets {
  public:
   Secrets(const Draft& draft, const shield::Rules& rules) : rules_(rules) {
-    for (const policy::PathGrant& grant : draft.policy.read) add_both(draft.facts, grant.path, opted_in_);
-    for (const policy::PathGrant& grant : draft.policy.write) add_both(draft.facts, grant.path, lifted_);
-    tidy(opted_in_);
-    tidy(lifted_);
+    add_named(draft.facts, draft.policy.read, opted_in_);
+    add_named(draft.facts, draft.policy.write, lifted_);
     for (const auto& [directory, names] : draft.facts.names) {
       for (const PathFact& fact : names) add_standing(fact.asked);
     }
@@ -99,7 +97,7 @@ class Secrets {
   /// `tree` is, holds or lies in a credential, whether or not that stands.
   [[nodiscard]] bool bears_on(std::string_view tree) const {
     const auto touches = [&](std::string_view secret) {
-      return (within(secret, tree) || within(tree, secret)) && !holds(opted_in_, secret);
+      return (within(secret, tree) || within(tree, secret)) && !opted_in_.contains(secret);
     };
     return std::ranges::any_of(denied_, touches) || std::ranges::any_of(rules_.alias_paths, touches) ||
            std::ranges::any_of(rules_.list, [&](const shield::Rule& rule) {
@@ -112,10 +110,18 @@ class Secrets {
   static bool has_names(const shield::Rule& rule) {
     return rule.kind == shield::Kind::kFile || rule.alias_anchor == shield::AliasAnchor::kYes;
   }
+  static void add_named(const plan::HostFacts& facts, const std::vector<policy::PathGrant>& grants,
+                        std::unordered_set<std::string_view>& out) {
+    for (const policy::PathGrant& grant : grants) {
+      out.insert(grant.path);
+      const PathFact* fact = fact_of(facts, grant.path);
+      if (fact != nullptr && fact->state == PathState::kPresent) out.insert(fact->real);
+    }
+  }
   void add_standing(const std::string& path) {
     if (const shield::Rule* rule = rules_.exactly(path)) add(*rule);
     const bool wallet = std::ranges::binary_search(rules_.alias_paths, path, base::path_before);
-    if (wallet && !holds(opted_in_, path)) credentials_.push_back(path);
+    if (wallet && !opted_in_.contains(path)) credentials_.push_back(path);
   }
   /// What no rule of a home names: the shields of checkouts, and what links inside shields lead to. Directories among
   /// them are small, and a hook with another name in the checkout is written by that.
@@ -128,23 +134,24 @@ class Secrets {
     for (std::size_t i = known; i < shields.size(); ++i) {
       const Shield& shield = shields[i];
       const bool counts = shield.stands() && !shield.hides() && !shield.only_links && shield.unknown_reach.empty();
-      if (counts && !holds(lifted_, shield.path)) read_only_.push_back(shield.real);
+      if (counts && !lifted_.contains(shield.path)) read_only_.push_back(shield.real);
     }
   }
   void add(const shield::Rule& rule) {
     const bool hides = rule.deny == shield::Deny::kAll;
-    if (holds(hides ? opted_in_ : lifted_, rule.path)) return;
+    if ((hides ? opted_in_ : lifted_).contains(rule.path)) return;
     if (rule.anchor_length == 0 && rule.holds == shield::Holds::kServices) return;
-    (hides ? hidden_ : read_only_).push_back(rule.path);
+    (hides ? hidden_ : read_only_).emplace_back(rule.path);
     if (!has_names(rule)) {
-      only_mounts_.push_back(rule.path);
+      only_mounts_.emplace_back(rule.path);
     } else if (hides) {
-      credentials_.push_back(rule.path);
+      credentials_.emplace_back(rule.path);
     }
   }
 
   const shield::Rules& rules_;
-  std::vector<std::string> opted_in_, lifted_, denied_, credentials_, read_only_, only_mounts_, hidden_;
+  std::unordered_set<std::string_view> opted_in_, lifted_;  ///< texts of the policy and the facts
+  std::vector<std::string> denied_, credentials_, read_only_, only_mounts_, hidden_;
 };
 
 bool shows(const Want& want, policy::AliasSearch search) {
@@ -189,7 +196,8 @@ std::vector<std::string> hidden_near(const std::vector<std::string>& hidden,
   std::unordered_set<std::string_view> trees, above;
   for (const plan::ExposedTree& tree : exposed) {
     trees.insert(tree.path);
-    for (std::string_view at = tree.path; at != "/"; at = parent_of(at)) above.insert(at);
+    for (std::string_view at = tree.path; at != "/" && above.insert(at).second; at = parent_of(at)) {
+    }
   }
   const auto is_near = [&](std::string_view path) {
     if (above.contains(path) || trees.contains("/")) return true;

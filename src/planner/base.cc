@@ -69,7 +69,7 @@ constexpr std::array kHiddenBelow = std::to_array<std::string_view>(
 
 /// The fact, if this base path stands here and may be shown.
 const plan::PathFact* standing(const plan::HostFacts& facts, std::string_view path) {
-  const plan::PathFact* fact = fact_of(facts, std::string(path));
+  const plan::PathFact* fact = fact_of(facts, path);
   if (fact == nullptr || fact->state != plan::PathState::kPresent || !fact->planted_by.empty()) return nullptr;
   if (is_kernel_file_system(fact->filesystem) && !within(path, "/sys")) return nullptr;
   if ((fact->mode & 04U) == 0) return nullptr;
@@ -140,7 +140,7 @@ void want_base(const plan::HostFacts& facts, std::vector<Want>& wants, std::vect
 namespace {
 
 const plan::PathFact* local_settings(const plan::HostFacts& facts) {
-  const plan::PathFact* fact = fact_of(facts, std::string(kLocalSettings));
+  const plan::PathFact* fact = fact_of(facts, kLocalSettings);
   const bool stands = fact != nullptr && fact->state == plan::PathState::kPresent && is_directory(*fact);
   return stands && in_base(facts, parent_of(fact->real)) ? fact : nullptr;
 }

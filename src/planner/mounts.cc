@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <unordered_set>
+#include <utility>
 
 #include "planner/path_text.h"
 
@@ -104,10 +105,26 @@ const Mount* Arranged::showing(std::string_view path) const {
   }
 }
 
-Arranged arrange(std::vector<Want>& wants, const std::vector<Link>& links, bool writes_execute) {
-  std::ranges::stable_sort(wants, [](const Want& a, const Want& b) {
-    return a.path == b.path ? a.why < b.why : path_before(a.path, b.path);
+namespace {
+
+/// By what points to them: a want is large, and each is moved once.
+void sort(std::vector<Want>& wants) {
+  std::vector<Want*> order;
+  order.reserve(wants.size());
+  for (Want& want : wants) order.push_back(&want);
+  std::ranges::stable_sort(order, [](const Want* a, const Want* b) {
+    return a->path == b->path ? a->why < b->why : path_before(a->path, b->path);
   });
+  std::vector<Want> sorted;
+  sorted.reserve(wants.size());
+  for (Want* want : order) sorted.push_back(std::move(*want));
+  wants = std::move(sorted);
+}
+
+}  // namespace
+
+Arranged arrange(std::vector<Want>& wants, const std::vector<Link>& links, bool writes_execute) {
+  sort(wants);
   Sweep sweep(writes_execute);
   for (const Want& want : wants) sweep.visit(want);
   Arranged out;

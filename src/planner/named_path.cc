@@ -80,7 +80,7 @@ bool is_below(const std::unordered_set<std::string_view>& places, std::string_vi
 }  // namespace
 
 std::string label_of(std::string_view key, std::string_view written) {
-  return fmt::format("{}: {}", key, base::shown(written));
+  return std::string(key).append(": ").append(base::shown(written));
 }
 
 bool is_planted(const Draft& draft, const Identity& identity, const PathFact& fact) {
