@@ -41,11 +41,12 @@ class Walk {
     const auto path = base::AbsPath::parse(fact_.asked);
     if (!path) return stop(PathState::kFailed, EINVAL, nullptr);
     if (path->str().size() > kLongestPath) return stop(PathState::kTooLong, ENAMETOOLONG, nullptr);
-    push(path->str());
+    path_ = path->str();
+    push(path_);
     at_ = &resolver_.tree_.root();
     if (!at_->is_present()) return stop(at_->state, at_->code, at_);
     while (!pending_.empty()) {
-      const std::string name = std::move(pending_.back());
+      const std::string_view name = pending_.back();
       pending_.pop_back();
       if (auto end = step(name)) return std::move(*end);
     }
@@ -54,15 +55,17 @@ class Walk {
 
  private:
   void push(std::string_view path) {
-    const auto parts = base::split(path, '/');
     // "dir/" asks for a directory as "dir/." does.
     if (path.ends_with('/')) pending_.emplace_back(".");
-    std::for_each(parts.rbegin(), parts.rend(), [&](std::string_view part) {
-      if (!part.empty()) pending_.emplace_back(part);
-    });
+    for (std::size_t end = path.size(); end > 0;) {
+      const std::size_t slash = path.rfind('/', end - 1);
+      const std::size_t start = slash == std::string_view::npos ? 0 : slash + 1;
+      if (start < end) pending_.push_back(path.substr(start, end - start));
+      end = slash == std::string_view::npos ? 0 : slash;
+    }
   }
 
-  std::optional<Resolver::Found> step(const std::string& name) {
+  std::optional<Resolver::Found> step(std::string_view name) {
     if (at_->is_present() && !at_->is_directory()) return stop(PathState::kNotDirectory, ENOTDIR, at_);
     if (name == ".") return std::nullopt;
     if (name == "..") {
@@ -206,7 +209,8 @@ class Walk {
   Resolver& resolver_;
   Keep keep_;
   PathFact fact_;
-  std::vector<std::string> pending_;
+  std::string path_;
+  std::vector<std::string_view> pending_;  ///< texts of the question and of links, which stay where they are
   Node* at_ = nullptr;
   Node* first_absent_ = nullptr;
   std::vector<Node*> searched_;

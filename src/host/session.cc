@@ -1,6 +1,6 @@
 #include <algorithm>
 #include <functional>
-#include <set>
+#include <unordered_set>
 #include <utility>
 
 #include "host/accounts.h"
@@ -52,8 +52,8 @@ std::vector<Feature> doubt(plan::HostFacts& facts) {
 
 base::Result<void> add(Answer& answer, plan::HostFacts& facts) {
   if (auto* path = std::get_if<plan::PathFact>(&answer)) {
-    const std::string asked = path->asked;
-    facts.paths.insert_or_assign(asked, std::move(*path));
+    std::string asked = path->asked;
+    facts.paths.insert_or_assign(std::move(asked), std::move(*path));
   } else if (auto* program = std::get_if<plan::ProgramFact>(&answer)) {
     const std::string asked = program->asked;
     facts.programs.insert_or_assign(asked, std::move(*program));
@@ -151,8 +151,8 @@ void Session::Impl::introduce(plan::HostFacts& facts) {
 std::vector<Question> Session::Impl::open_questions(const plan::Questions& questions,
                                                     const plan::HostFacts& facts) const {
   std::vector<Question> open;
-  std::set<std::string_view> seen;
-  const std::set<std::string_view> first(questions.pin_first.begin(), questions.pin_first.end());
+  std::unordered_set<std::string_view> seen;
+  const std::unordered_set<std::string_view> first(questions.pin_first.begin(), questions.pin_first.end());
   const auto add_path = [&](const std::string& path, Keep keep) {
     if (!facts.paths.contains(path) && seen.insert(path).second) open.emplace_back(PathQuestion{path, keep});
   };

@@ -302,7 +302,7 @@ base::Result<std::vector<Tree::Entry>, Errno> Tree::typed_entries(Node& director
   constexpr std::size_t kType = offsetof(struct dirent64, d_type);
   constexpr std::size_t kName = offsetof(struct dirent64, d_name);
   std::vector<Entry> entries;
-  std::vector<std::byte> buffer(32768);
+  std::array<std::byte, 32768> buffer;
   for (;;) {
     asks(directory);
     CORDON_TRY(const std::size_t bytes, kernel::getdents64(fd, buffer));
