@@ -5,9 +5,12 @@
 #include <sys/wait.h>
 
 #include <array>
+#include <charconv>
 #include <csignal>
 #include <memory>
 #include <optional>
+#include <span>
+#include <string_view>
 #include <utility>
 
 #include "base/check.h"
@@ -105,6 +108,27 @@ Result<Launcher> find_launcher(const LauncherSource& source) {
   return embedded_launcher(why.detail.empty() ? base::errno_name(why.code) : std::move(why.detail));
 }
 
+/// Of this process; all of them where that cannot be told.
+sigset_t ignored_signals() {
+  sigset_t out;
+  ::sigfillset(&out);
+  std::array<char, 4096> status;
+  const auto file = kernel::openat(kernel::kHere, "/proc/self/status", O_RDONLY);
+  const auto size = file ? kernel::read(*file, std::as_writable_bytes(std::span(status))) : 0;
+  const std::string_view text(status.data(), size.value_or(0));
+  constexpr std::string_view kField = "\nSigIgn:\t";
+  constexpr std::size_t kDigits = 16;
+  const std::size_t at = text.find(kField);
+  if (at == std::string_view::npos || text.size() < at + kField.size() + kDigits) return out;
+  std::uint64_t mask = 0;
+  const char* const digits = text.data() + at + kField.size();
+  if (std::from_chars(digits, digits + kDigits, mask, 16).ptr != digits + kDigits) return out;
+  for (int signal = 1; signal <= SIGRTMAX; ++signal) {
+    if ((mask >> static_cast<unsigned>(signal - 1) & 1U) == 0) ::sigdelset(&out, signal);
+  }
+  return out;
+}
+
 /// posix_spawn's file actions and attributes, freed at the end.
 class SpawnPlan {
  public:
@@ -122,12 +146,12 @@ class SpawnPlan {
   /// At `place` in the child, without close-on-exec. The descriptor must be above all places.
   void put(FdView fd, int place) { CORDON_CHECK(::posix_spawn_file_actions_adddup2(&actions_, fd.get(), place) == 0); }
 
-  /// No signal blocked; every one at its default but those that are to stay ignored.
+  /// No signal blocked; every one at its default but those that are to stay ignored. A signal with a handler gets its
+  /// default by execve itself (signal(7)).
   void set_signals_and_session(const Options& options) {
     sigset_t none;
-    sigset_t defaults;
+    sigset_t defaults = ignored_signals();
     ::sigemptyset(&none);
-    ::sigfillset(&defaults);
     for (const int kept : options.keep_ignored) ::sigdelset(&defaults, kept);
     int flags = POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF;
     if (options.session == Session::kOwn) flags |= POSIX_SPAWN_SETSID;

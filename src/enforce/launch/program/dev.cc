@@ -1,4 +1,4 @@
-// A minimal /dev in the private root itself, which is read-only in the end.
+// A minimal /dev, in a file system of its own that is read-only as soon as all stands in it.
 #include "enforce/launch/program/tree.h"
 
 namespace cordon::enforce::launch {
@@ -52,17 +52,29 @@ Sys<void> mount_terminals(FdView dev) {
 
 }  // namespace
 
-Sys<void> mount_dev(Tree& tree, const char* path, std::uint64_t shm_bytes) {
-  CORDON_TRY(const Fd dev, locate(tree, path));
-  CORDON_OK(must_be_own(tree, dev));
+/// It must be attached to be mounted on: over the host's /dev, which is no source of anything, and goes with that where
+/// no step moves it.
+Sys<Fd> make_dev() {
   CORDON_TRY(const Fd host, kernel::openat(kernel::kHere, "/dev", O_PATH | O_DIRECTORY));
+  CORDON_TRY(Fd dev, new_tmpfs(0, 0755, kernel::kMountAttrNosuid | kernel::kMountAttrNodev | kernel::kMountAttrNoexec));
+  CORDON_OK(kernel::attach_at(dev, kernel::kHere, "/dev"));
   for (const Device& device : kDevices) CORDON_OK(bind_device(host, dev, device));
   for (const Link& link : kLinks) CORDON_OK(kernel::symlinkat(link.text, dev, link.name));
   CORDON_OK(mount_terminals(dev));
   CORDON_OK(kernel::mkdirat(dev, "shm", 0755));
+  CORDON_OK(kernel::mount_setattr(dev, "", AT_EMPTY_PATH, {.attr_set = kernel::kMountAttrRdonly}));
+  return dev;
+}
+
+Sys<void> mount_dev(Tree& tree, const char* path, std::uint64_t shm_bytes) {
+  if (!tree.dev) return base::fail(tree.dev.error());
+  CORDON_TRY(const Fd at, locate(tree, path));
+  CORDON_OK(must_be_own(tree, at));
+  CORDON_OK(kernel::attach(*tree.dev, at));
+  forget_below(tree, path);
   constexpr auto kAttributes = kernel::kMountAttrNosuid | kernel::kMountAttrNodev | kernel::kMountAttrNoexec;
   CORDON_TRY(const Fd shm, new_tmpfs(shm_bytes, 01777, kAttributes));
-  return kernel::attach_at(shm, dev, "shm");
+  return kernel::attach_at(shm, *tree.dev, "shm");
 }
 
 }  // namespace cordon::enforce::launch

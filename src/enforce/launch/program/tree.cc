@@ -107,7 +107,9 @@ Sys<void> take_hosts_mounts(Tree& tree) {
 
 void begin(Tree& tree) {
   tree.begun = take_hosts_mounts(tree);
-  if (tree.begun) tree.proc = make_proc(tree);
+  if (!tree.begun) return;
+  tree.dev = make_dev();
+  tree.proc = make_proc(tree);
 }
 
 Sys<void> build_root(Tree& tree, const Record& record) {

@@ -39,6 +39,7 @@ struct Place {
 struct Tree {
   Sys<void> begun;      ///< what begin() came to, told by the first step that needs it
   Sys<Fd> proc = Fd();  ///< mount of the private proc, hardened, until its step says where it goes
+  Sys<Fd> dev = Fd();   ///< mount of the private /dev, less its shm, in the same way
   Fd root;              ///< mount of the private root
   Fd self;              ///< /proc/self of the host, from before it was covered
   Fd blank;             ///< mount with "directory" and "file", both empty: what masks show; "unnamed" is in no rule
@@ -59,7 +60,8 @@ struct Tree {
 using kernel::device_of;
 std::uint64_t attributes_of(const Record& record);  ///< MOUNT_ATTR_* of its flags
 
-/// All that no plan says anything about: the host's mounts made private, the masks' file system, the private proc.
+/// All that no plan says anything about: the host's mounts made private, the masks' file system, the private proc and
+/// dev.
 void begin(Tree& tree);
 Sys<void> build_root(Tree& tree, const Record& record);
 /// An object of the new root by its path there. ELOOP where a link stands in it.
@@ -102,6 +104,7 @@ Sys<void> add_landlock_rule(FdView ruleset, FdView object, std::uint64_t access)
 /// proc.cc, dev.cc
 Sys<Fd> make_proc(const Tree& tree);
 Sys<void> mount_proc(Tree& tree, const char* path);
+Sys<Fd> make_dev();
 Sys<void> mount_dev(Tree& tree, const char* path, std::uint64_t shm_bytes);
 
 /// pivot_root into it, the host detached, the root sealed read-only.
