@@ -49,7 +49,7 @@ class Job {
   base::Result<plan::Plan, Stop> planned();
   base::Result<void, Stop> hold_to_landings(const plan::Plan& plan);
   supervise::Options run_options();
-  supervise::Prepared start_launcher();
+  supervise::Prepared start_launcher(const plan::HostFacts& facts);
   base::Result<plan::Outcome, Stop> start_and_wait(const plan::Plan& plan);
   base::Result<plan::Outcome> stream(supervise::Run& run);
   void note_refused_overlay(const std::string& source, const base::Error& error);
@@ -153,8 +153,10 @@ base::Result<plan::Plan, Stop> Job::prepare() {
   CORDON_OK(find_report_file());
   const Invocation& invocation = context_.invocation;
   CORDON_TRY(const policy::Posture posture, posture_of(invocation, arguments_));
-  CORDON_TRY(host_, open_host(invocation));
-  if (!arguments_.has("--dry-run")) prepared_ = start_launcher();
+  const auto start_early = [this](const plan::HostFacts& facts) {
+    if (!arguments_.has("--dry-run")) prepared_ = start_launcher(facts);
+  };
+  CORDON_TRY(host_, open_host(invocation, start_early));
   auto opened = open(invocation, host_->facts, {arguments_.operand(), posture, arguments_.values("--env")});
   if (!opened) {
     mend_a_command(invocation.caller, arguments_.operand(), opened.error().refused);
@@ -222,12 +224,12 @@ supervise::Options Job::run_options() {
 }
 
 /// The launcher is at work while we plan.
-supervise::Prepared Job::start_launcher() {
-  return supervise::Prepared::begin(run_options(), usual_opening(host_->facts));
+supervise::Prepared Job::start_launcher(const plan::HostFacts& facts) {
+  return supervise::Prepared::begin(run_options(), usual_opening(facts));
 }
 
 base::Result<plan::Outcome, Stop> Job::start_and_wait(const plan::Plan& plan) {
-  supervise::Prepared prepared = prepared_ ? std::move(*prepared_) : start_launcher();
+  supervise::Prepared prepared = prepared_ ? std::move(*prepared_) : start_launcher(host_->facts);
   prepared_.reset();
   if (enforce::hold::Holds::needed_by(plan)) {
     prepared.set_hold_registry(hold_registry(state_directory(context_.invocation.caller, own_home(host_->facts)),

@@ -101,10 +101,11 @@ base::Result<policy::Posture, Stop> posture_of(const Invocation& invocation, con
   return posture;
 }
 
-base::Result<Host, Stop> open_host(const Invocation& invocation) {
+base::Result<Host, Stop> open_host(const Invocation& invocation, const WhenIntroduced& when_introduced) {
   Host out{host::Session(invocation.caller, host::cache_location(invocation.caller, CORDON_BUILD_ID)), {}};
   if (auto answered = out.session.answer({}, out.facts); !answered)
     return base::fail(stop(report::refused(answered.error(), "host-unanswered", "")));
+  if (when_introduced) when_introduced(out.facts);
   const std::string state = state_directory(invocation.caller, own_home(out.facts));
   out.session.take_as_absent(clean_holds(state));
   out.facts.work_place = work_place(state, approval_caller(invocation));

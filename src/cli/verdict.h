@@ -8,6 +8,7 @@
 // Whoever stops the way says why in a Stop, with the manifest's text for the caret.
 #pragma once
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -61,7 +62,9 @@ struct Host {
   host::Session session;
   plan::HostFacts facts;
 };
-base::Result<Host, Stop> open_host(const Invocation& invocation);
+/// Called as soon as the host has been introduced (who, where, which features), before anything of ours is looked at.
+using WhenIntroduced = std::function<void(const plan::HostFacts& facts)>;
+base::Result<Host, Stop> open_host(const Invocation& invocation, const WhenIntroduced& when_introduced = {});
 
 base::Result<Opened, Stop> open(const Invocation& invocation, const plan::HostFacts& facts, const Request& request);
 

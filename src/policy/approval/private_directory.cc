@@ -22,7 +22,7 @@ bool is_foreign(uid_t owner, Caller caller) { return owner != 0 && owner != call
 /// only through own links, only in an own directory.
 base::Result<base::Fd> pass_or_make(base::FdView above, const std::string& at, const std::string& name, Caller caller) {
   for (int attempt = 0; attempt < 2; ++attempt) {
-    auto reached = walk(at);
+    auto reached = walk(at, Acls::kLeave);
     if (reached) {
       for (const WalkStep& step : reached->steps) {
         if (step.kind != WalkStep::Kind::kLink || !is_foreign(step.facts.owner, caller)) continue;
@@ -75,7 +75,7 @@ std::optional<std::string> why_not_private(base::FdView object, const FileFacts&
 }
 
 Opened open_private_directory(std::string_view path, Caller caller) {
-  auto reached = walk(path);
+  auto reached = walk(path, Acls::kLeave);
   if (!reached) {
     const WalkFailure& failure = reached.error();
     if (failure.errno_value.code == ENOENT) return {};

@@ -41,6 +41,7 @@ bool stands_in_proc(FdView link) {
 /// One walk under way. `pending_` holds what is still to be crossed, the next one last.
 class Walker {
  public:
+  explicit Walker(Acls acls) : acls_(acls) {}
   base::Result<Walk, WalkFailure> go(std::string_view absolute);
 
  private:
@@ -52,6 +53,7 @@ class Walker {
   base::Result<void, WalkFailure> start_at_root();
   base::Result<void, WalkFailure> cross(const Component& component);
   base::Result<void, WalkFailure> cross_link(FdView link, const std::string& at, const FileFacts& facts);
+  base::Result<void, WalkFailure> enter(Fd directory, const FileFacts& facts, std::string path);
   base::Result<void, WalkFailure> enter(Fd directory, std::string path);
   void push(std::string_view path);
   Sys<Fd> open_component(const std::string& name) const;
@@ -62,6 +64,7 @@ class Walker {
     return base::fail(WalkFailure{.at = std::move(at), .errno_value = why});
   }
 
+  Acls acls_;
   std::vector<Component> pending_;
   Fd current_;        // the directory that we stand in
   std::string path_;  // of current_
@@ -90,12 +93,16 @@ Sys<Fd> Walker::open_component(const std::string& name) const {
 }
 
 base::Result<void, WalkFailure> Walker::enter(Fd directory, std::string path) {
-  auto facts = facts_of(directory);
+  const auto facts = facts_of(directory);
   if (!facts) return failed_at(path, facts.error());
+  return enter(std::move(directory), *facts, std::move(path));
+}
+
+base::Result<void, WalkFailure> Walker::enter(Fd directory, const FileFacts& facts, std::string path) {
   current_ = std::move(directory);
   path_ = std::move(path);
-  facts_ = *facts;
-  acl_ = acl_of(current_, facts_);
+  facts_ = facts;
+  if (acls_ == Acls::kRead) acl_ = acl_of(current_, facts_);
   const auto known = [&](const WalkStep& step) {
     return step.kind == WalkStep::Kind::kDirectory && step.facts.id == facts_.id && step.path == path_;
   };
@@ -148,7 +155,7 @@ base::Result<void, WalkFailure> Walker::cross(const Component& component) {
   if (facts->id.type == S_IFLNK) return cross_link(*opened, at, *facts);
   if (!pending_.empty()) {
     if (facts->id.type != S_IFDIR) return failed_at(std::move(at), {ENOTDIR, "openat"});
-    return enter(std::move(*opened), std::move(at));
+    return enter(std::move(*opened), *facts, std::move(at));
   }
   out_.object = std::move(*opened);
   out_.facts = *facts;
@@ -229,7 +236,7 @@ AclFacts reduce(acl_t acl) {
 
 }  // namespace
 
-base::Result<Walk, WalkFailure> walk(std::string_view absolute) { return Walker().go(absolute); }
+base::Result<Walk, WalkFailure> walk(std::string_view absolute, Acls acls) { return Walker(acls).go(absolute); }
 
 kernel::Sys<FileFacts> facts_of(FdView fd) {
   auto stat = kernel::statx(fd);

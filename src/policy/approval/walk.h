@@ -6,6 +6,7 @@
 // for reading: a FIFO or a device at the end is only looked at.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -32,8 +33,11 @@ struct WalkFailure {
   bool nameless = false;      ///< a link of /proc to a pipe, a socket or the like
 };
 
+/// Whether WalkStep::acl is filled. It costs as much as all else of a step, for who does not look at it.
+enum class Acls : std::uint8_t { kLeave, kRead };
+
 /// `absolute` begins with '/'. A trailing slash asks for a directory, as everywhere.
-base::Result<Walk, WalkFailure> walk(std::string_view absolute);
+base::Result<Walk, WalkFailure> walk(std::string_view absolute, Acls acls = Acls::kRead);
 
 kernel::Sys<FileFacts> facts_of(base::FdView fd);
 AclFacts acl_of(base::FdView fd, const FileFacts& facts);
