@@ -65,6 +65,38 @@ TEST(Questions, NothingAnsweredIsAskedAgain) {
   EXPECT_TRUE(host.facts.children.contains("/"));
 }
 
+TEST(Questions, AreTheSameWithAMemoryAndWithout) {
+  FakeHost host = with_script("#!/usr/bin/env python3");
+  host.directory("/home/me/p/a/b/c", 1000);
+  const policy::Policy policy = PolicyMaker("/home/me/p/run").read("/home/me").write("/home/me/p/a/b/c").policy;
+  Memory memory;
+  for (int round = 0;; ++round) {
+    ASSERT_LT(round, 6) << "too many rounds";
+    const plan::Questions fresh = next_questions(policy, host.facts);
+    const plan::Questions next = next_questions(policy, host.facts, memory);
+    EXPECT_EQ(empty(next), empty(fresh)) << "round " << round;
+    if (empty(next)) break;
+    EXPECT_EQ(next, fresh) << "round " << round;
+    host.answer(next);
+  }
+  EXPECT_TRUE(std::get<plan::Plan>(plan(policy, host.facts, memory)) == std::get<plan::Plan>(plan(policy, host.facts)));
+}
+
+TEST(Questions, NamesBelowADirectoryComeInTheOrderOfPaths) {
+  FakeHost host = with_script("#!/bin/sh");
+  const policy::Policy policy = PolicyMaker("/home/me/p/run").read("/home/me").policy;
+  std::size_t names = 0;
+  for (int round = 0; round < 6; ++round) {
+    const plan::Questions next = next_questions(policy, host.facts);
+    for (const auto& [directory, below] : next.names) {
+      EXPECT_TRUE(std::ranges::is_sorted(below, path_before)) << directory;
+      names += below.size();
+    }
+    host.answer(next);
+  }
+  EXPECT_GT(names, 1'000U) << "the corpus";
+}
+
 TEST(Questions, WritableAndDeniedPathsArePinnedFirst) {
   FakeHost host = with_script("#!/bin/sh");
   const policy::Policy policy =
