@@ -302,12 +302,19 @@ Result<Started, Refused> finish(Begun begun, const Launcher& launcher) {
 
 constexpr int kLongestBirthMs = 1'000;
 
-/// One that does not say in time whom it bore (somebody stopped it) bears nobody any more.
+/// One that does not say in time whom it bore (somebody stopped it) is continued, so that it can; only then is it made
+/// to bear nobody any more. An init that is stopped as well, and named by nobody, would keep us waiting for ever: it is
+/// left to whoever stopped it, and exits as soon as it is continued, for nobody holds its life socket.
 void end(Begun begun) {
   std::array<pollfd, 1> control{pollfd{.fd = begun.sockets.control.get(), .events = POLLIN, .revents = 0}};
-  if (kernel::poll(control, kLongestBirthMs).value_or(0) == 0) {
-    static_cast<void>(kernel::kill(begun.pid, SIGKILL).has_value());  // not reaped yet, so the number is its own
+  const auto is_silent = [&] { return kernel::poll(control, kLongestBirthMs).value_or(0) == 0; };
+  bool silent = is_silent();
+  for (const int signal : {SIGCONT, SIGKILL}) {
+    if (!silent) break;
+    static_cast<void>(kernel::kill(begun.pid, signal).has_value());  // not reaped yet, so the number is its own
+    silent = is_silent();
   }
+  if (silent) return reap(begun.pid);
   auto started = finish(std::move(begun), {});
   if (!started) return;
   const FdView init = started->init_pidfd;
