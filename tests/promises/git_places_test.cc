@@ -1,0 +1,109 @@
+// Promise: what git on the host reads or runs for a checkout is out of reach below a write grant, wherever the user's
+// and the machine's configuration, worktrees and submodules put it. The control is the same act where nothing leads
+// there.
+
+#include <filesystem>
+
+#include "support/promise.h"
+
+namespace cordon::test {
+namespace {
+using testing::StartsWith;
+
+class GitPlaces : public Promise {
+ protected:
+  GitPlaces() {
+    scene.tree().write("work/p/.git/HEAD", "ref: refs/heads/main\n");
+    scene.tree().write("work/p/.git/config", "[core]\n");
+    scene.tree().make_directory("work/p/.git/objects");
+    scene.tree().make_directory("work/p/.git/refs");
+  }
+  [[nodiscard]] std::string project(std::string_view name) const { return scene.in_work("p/" + std::string(name)); }
+  [[nodiscard]] Command command(std::vector<std::string> acts, const std::map<std::string, std::string>& env) const {
+    const std::string manifest = scene.manifest(act_manifest(acts, list("write", {"./p"})));
+    Command run = scene.cordon({"run", "--allow-unapproved", manifest});
+    for (const auto& [name, value] : env) run.env(name, value);
+    return run;
+  }
+  [[nodiscard]] Finished ran(const std::vector<std::string>& acts,
+                             const std::map<std::string, std::string>& env = {}) const {
+    return command(acts, env).run();
+  }
+  /// None of these is done inside; all of them are outside, where nothing else stands against them.
+  void denied(const std::vector<std::string>& acts, const std::map<std::string, std::string>& env = {}) const {
+    const Finished inside = ran(acts, env);
+    for (const std::string& act : acts) EXPECT_THAT(verdict(inside, act), StartsWith("DENIED")) << act << inside;
+    const Finished outside = scene.acts_bare(acts);
+    for (const std::string& act : acts) EXPECT_EQ(verdict(outside, act), "ALLOWED") << "the control, bare" << outside;
+  }
+  void allowed(const std::vector<std::string>& acts) const {
+    const Finished inside = ran(acts);
+    for (const std::string& act : acts) EXPECT_EQ(verdict(inside, act), "ALLOWED") << "the control" << inside;
+  }
+};
+INSTANTIATE_TEST_SUITE_P(As, GitPlaces, testing::ValuesIn(identities()), identity_name);
+
+TEST_P(GitPlaces, HooksThatTheUsersConfigurationNamesAreHeldWhicheverFileSaysIt) {
+  const std::string hook = scene.tree().write("work/p/hk/pre-commit", "safe");
+  const std::vector<std::string> acts{"append=" + hook, "create=" + project("hk/post-merge"),
+                                      "rename=" + project("hk") + ":" + project("hk.old")};
+  allowed({"append=" + hook});
+  struct Said {
+    std::string file;
+    std::map<std::string, std::string> env;
+  };
+  const std::string elsewhere = scene.tree().path("home/elsewhere");
+  for (const Said& said : {Said{"home/.gitconfig", {}}, Said{"home/.config/git/config", {}},
+                           Said{"home/elsewhere/git/config", {{"XDG_CONFIG_HOME", elsewhere}}},
+                           Said{"home/elsewhere/mine", {{"GIT_CONFIG_GLOBAL", elsewhere + "/mine"}}},
+                           Said{"home/elsewhere/machine", {{"GIT_CONFIG_SYSTEM", elsewhere + "/machine"}}}}) {
+    SCOPED_TRACE(said.file);
+    scene.tree().write(said.file, "[core]\n\thooksPath = hk\n");
+    denied(acts, said.env);
+    std::filesystem::rename(project("hk.old"), project("hk"));
+    scene.tree().remove("work/p/hk/post-merge");
+    scene.tree().remove(said.file);
+  }
+}
+
+TEST_P(GitPlaces, AConfigurationInTheProjectThatTheUsersTakesInIsHeld) {
+  const std::string taken = scene.tree().write("work/p/shared.gitconfig", "[user]\n\tname = t\n");
+  const std::string next = scene.tree().write("work/p/next.gitconfig", "");
+  const std::vector<std::string> acts{"append=" + taken, "append=" + next, "rename=" + taken + ":" + project("moved"),
+                                      "create=" + project("absent.gitconfig")};
+  allowed({"append=" + taken, "append=" + next});
+  scene.tree().write("work/p/shared.gitconfig", "[include]\n\tpath = next.gitconfig\n");
+  scene.tree().write("home/.gitconfig", "[include]\n\tpath = " + taken + "\n[includeIf \"gitdir:~/\"]\n\tpath = " +
+                                            project("absent.gitconfig") + "\n");
+  denied(acts);
+}
+
+TEST_P(GitPlaces, TheFileThatMakesAWorktreeBelongToItsRepositoryIsHeld) {
+  scene.tree().write("work/p/.git/worktrees/wt/commondir", "../..\n");
+  scene.tree().write("work/p/.git/worktrees/wt/HEAD", "ref: refs/heads/wt\n");
+  scene.tree().write("work/p/.git/worktrees/wt/gitdir", project("wt/.git") + "\n");
+  scene.tree().write("work/p/wt/.git", "gitdir: " + project(".git/worktrees/wt") + "\n");
+  const std::string entry = project(".git/worktrees/wt");
+  allowed({"create=" + project("wt/file"), "append=" + entry + "/HEAD"});
+  denied({"append=" + project("wt/.git"), "append=" + entry + "/commondir", "append=" + entry + "/gitdir",
+          "rename=" + project("wt/.git") + ":" + project("wt/.git-old"), "mkdir=" + project("wt/.git")});
+}
+
+TEST_P(GitPlaces, ASubmoduleWhoseRepositoryStandsInPlaceIsHeld) {
+  const auto make = [&](std::string_view list) {
+    scene.tree().write("work/p/.gitmodules", list);
+    scene.tree().write("work/p/lib/s/.git/HEAD", "ref: refs/heads/main\n");
+    scene.tree().write("work/p/lib/s/.git/config", "[core]\n");
+    scene.tree().write("work/p/lib/s/.git/hooks/pre-push", "safe");
+  };
+  const std::vector<std::string> acts{"append=" + project("lib/s/.git/config"),
+                                      "append=" + project("lib/s/.git/hooks/pre-push"),
+                                      "create=" + project("lib/s/.git/hooks/pre-commit"),
+                                      "rename=" + project("lib/s/.git") + ":" + project("lib/s/.git-old")};
+  make("[submodule \"s\"]\n\tpath = lib/s\n\turl = ./s\n");
+  allowed({"create=" + project("lib/s/.git/index.lock"), "create=" + project("lib/s/file")});
+  denied(acts);
+}
+
+}  // namespace
+}  // namespace cordon::test
