@@ -41,8 +41,14 @@ class Reader {
   bool section() {
     ++at_;
     section_.clear();
+    subsection_.clear();
     has_subsection_ = false;
     while (at_ < text_.size() && is_name(text_[at_])) section_ += lower(text_[at_++]);
+    if (const std::size_t dot = section_.find('.'); dot != std::string::npos) {  // [section.subsection], the old way
+      has_subsection_ = true;
+      subsection_ = section_.substr(dot + 1);
+      section_.resize(dot);
+    }
     skip_space();
     if (at_ < text_.size() && text_[at_] == '"' && !subsection()) return false;
     if (section_.empty() || at_ >= text_.size() || text_[at_] != ']') return false;
@@ -54,7 +60,8 @@ class Reader {
     has_subsection_ = true;
     for (++at_; at_ < text_.size() && text_[at_] != '\n'; ++at_) {
       if (text_[at_] == '"') return ++at_, true;
-      if (text_[at_] == '\\') ++at_;
+      if (text_[at_] == '\\' && at_ + 1 < text_.size()) ++at_;
+      subsection_ += text_[at_];
     }
     return false;
   }
@@ -129,7 +136,7 @@ class Reader {
     using Setting = GitConfig::Setting;
     if (value.empty()) return;
     if (section_ == "submodule" && has_subsection_ && key == "path")
-      return out_.lines.push_back({Setting::kSubmodule, std::move(value)});
+      return out_.lines.push_back({Setting::kSubmodule, std::move(value), subsection_});
     if (section_ == "core" && !has_subsection_ && key == "worktree")
       out_.lines.push_back({Setting::kWorktree, std::move(value)});
     if (section_ == "core" && !has_subsection_ && key == "hookspath")
@@ -142,7 +149,7 @@ class Reader {
 
   std::string_view text_;
   std::size_t at_ = 0;
-  std::string section_;
+  std::string section_, subsection_;
   bool has_subsection_ = false;
   GitConfig out_;
 };

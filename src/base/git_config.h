@@ -17,6 +17,7 @@ struct GitConfig {
   struct Line {
     Setting setting = Setting::kHooksPath;
     std::string value;
+    std::string name = {};  ///< of a submodule, whose path the value is
     friend bool operator==(const Line&, const Line&) = default;
   };
   std::vector<Line> lines;  ///< in the order of the file

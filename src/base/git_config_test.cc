@@ -48,6 +48,12 @@ TEST(GitConfig, TheCheckoutOfASubmoduleIsTold) {
               ElementsAre(GitConfig::Line{Setting::kWorktree, "../../../sub"}));
 }
 
+TEST(GitConfig, ASubmoduleHasItsNameAndItsPath) {
+  EXPECT_THAT(parse_git_config("[submodule \"A \\\"b\\c\"]\npath = lib/a\n[submodule.OLD]\npath = o\n").lines,
+              ElementsAre(GitConfig::Line{Setting::kSubmodule, "lib/a", "A \"bc"},
+                          GitConfig::Line{Setting::kSubmodule, "o", "old"}));
+}
+
 TEST(GitConfig, WhatGitWouldNotReadIsReadAroundIt) {
   const GitConfig config = parse_git_config("safe\n[core]\nx y\nhookspath = \"a\nhookspath = b\n");
   EXPECT_FALSE(config.well_formed);

@@ -5,7 +5,8 @@
 // the `.git` file of a worktree, and the corpus' workspace rules. Objects, refs and the index stay writable.
 //
 // What the user's and the machine's own git configuration says of hooks and further files counts in each of them. Git
-// is never asked: its files are read as text, bounded. What the target itself makes anew below the grant (a nested
+// is never asked: its files are read as text, bounded. Nothing makes the checkout itself a repository of another kind,
+// and submodules that were not fetched yet get no repository. What else the target makes anew below the grant (a nested
 // repository) is not covered.
 #pragma once
 

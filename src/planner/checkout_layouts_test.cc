@@ -64,6 +64,35 @@ const std::vector<Layout>& layouts() {
        {},
        {"/srv/b.git/hooks", "/srv/b.git/config"},
        {}},
+      {"a repository that only what it holds tells",
+       [](H h, P p) {
+         h.directory("/srv/x/b/hooks", 1000);
+         h.directory("/srv/x/b/refs", 1000);
+         h.directory("/srv/x/b/objects/in", 1000);
+         h.file("/srv/x/b/HEAD", "ref: refs/heads/main", 1000);
+         h.file("/srv/x/b/config", "", 1000);
+         h.directory("/srv/x/b", 1000);
+         p.write("/srv/x");
+         p.write("/srv/x/b/objects/in");
+       },
+       "",
+       {},
+       {"/srv/x/b/hooks", "/srv/x/b/config"},
+       {}},
+      {"a git directory by way of a link in the checkout",
+       [](H h, P p) {
+         h.directory("/home/me/p/deep/g/hooks", 1000);
+         h.file("/home/me/p/deep/g/config", "", 1000);
+         h.directory("/home/me/p", 1000);
+         h.link("/home/me/p/way", "deep", 1000);
+         h.file("/home/me/p/.git", "gitdir: way/g\n", 1000);
+         p.write("/home/me/p");
+       },
+       "",
+       {},
+       {"/home/me/p/deep/g/hooks", "/home/me/p/deep/g/config", "/home/me/p/.git"},
+       {},
+       {"/home/me/p/way"}},
       {"a submodule's repository and the file that leads to it",
        [](H h, P p) {
          h.directory("/home/me/p/.git/modules/sub/hooks", 1000);

@@ -8,9 +8,13 @@
 namespace cordon::planner {
 namespace {
 
+using ::testing::Contains;
 using testing::FakeHost;
+using ::testing::HasSubstr;
+using ::testing::IsSupersetOf;
 using testing::must_plan;
 using testing::must_refuse;
+using ::testing::Not;
 using testing::PolicyMaker;
 using testing::steps_of;
 using testing::with_script;
@@ -24,7 +28,7 @@ TEST(Checkout, GitsCommondirIsHeldByAFileThatSaysHere) {
   bool held = false;
   for (const auto& hold : steps_of<plan::step::HoldPoint>(plan)) {
     const bool says = hold.text == plan::step::StubText::kDot;
-    EXPECT_EQ(says, hold.target == "/home/me/p/.git/commondir") << hold.target;
+    EXPECT_EQ(says, hold.target.ends_with("/commondir")) << hold.target;
     held = held || says;
   }
   EXPECT_TRUE(held);
@@ -40,6 +44,72 @@ TEST(Checkout, AGitConfigurationThatNobodyCouldReadRefuses) {
   host.facts.unread_texts.insert("/home/me/p/.git/config");
   const plan::Refusal refusal = must_refuse(planner::plan(policy, host.facts));
   EXPECT_EQ(refusal.items.at(0).code, "shield-cannot-be-held");
+}
+
+FakeHost checkout() {
+  FakeHost host = with_script("#!/bin/sh");
+  host.directory("/home/me/p", 1000);
+  host.directory("/home/me/p/.git/hooks", 1000);
+  host.file("/home/me/p/.git/config", "", 1000);
+  return host;
+}
+
+policy::Policy writing(const std::string& place) { return PolicyMaker("/home/me/p/run").write(place).policy; }
+
+std::vector<std::string> held_points(const plan::Plan& plan) {
+  std::vector<std::string> out;
+  for (const auto& hold : steps_of<plan::step::HoldPoint>(plan)) out.push_back(hold.target);
+  return out;
+}
+
+// The target spoils .git/HEAD; git goes on looking and takes the checkout itself for a repository.
+TEST(Checkout, IsMadeNoRepositoryOfAnotherKind) {
+  EXPECT_THAT(held_points(must_plan(checkout().plan(writing("/home/me/p")))),
+              IsSupersetOf({"/home/me/p/refs", "/home/me/p/commondir"}));
+  FakeHost host = checkout();
+  host.directory("/home/me/p/refs", 1000);
+  const auto held = held_points(must_plan(host.plan(writing("/home/me/p"))));
+  EXPECT_THAT(held, Contains("/home/me/p/objects"));
+  EXPECT_THAT(held, Not(Contains("/home/me/p/refs")));
+}
+
+TEST(Checkout, ASubmoduleThatWasNotFetchedGetsNoRepository) {
+  const auto make = [] {
+    FakeHost host = checkout();
+    host.file("/home/me/p/.gitmodules", "[submodule \"a/b\"]\npath = lib/s\n[submodule \"..\"]\npath = gone\n", 1000);
+    host.directory("/home/me/p/lib/s", 1000);
+    return host;
+  };
+  FakeHost host = make();
+  EXPECT_THAT(held_points(must_plan(host.plan(writing("/home/me/p")))),
+              IsSupersetOf({"/home/me/p/.git/modules", "/home/me/p/lib/s/.git"}));
+  FakeHost other = make();
+  other.directory("/home/me/p/.git/modules/a", 1000);
+  const auto held = held_points(must_plan(other.plan(writing("/home/me/p"))));
+  EXPECT_THAT(held, Contains("/home/me/p/.git/modules/a/b"));
+  EXPECT_THAT(held, Not(Contains("/home/me/p/gone")));
+}
+
+// Git goes on to use what is made there later.
+TEST(Checkout, AGitDirectoryThatIsNotThereIsNotMade) {
+  FakeHost host = with_script("#!/bin/sh");
+  host.directory("/home/me/p", 1000);
+  host.file("/home/me/p/.git", "gitdir: gone/git\n", 1000);
+  EXPECT_THAT(held_points(must_plan(host.plan(writing("/home/me/p")))), Contains("/home/me/p/gone"));
+}
+
+TEST(Checkout, AGitFileThatLeadsWhereNobodyCanTellRefuses) {
+  for (const char* text : {"gitdir: link/../g\n", "gitdir: g/../g\n", "gitdir: g \n", "gitdir: g\nmore"}) {
+    FakeHost host = with_script("#!/bin/sh");
+    host.directory("/home/me/p/a/b", 1000);
+    host.directory("/home/me/p/g/hooks", 1000);
+    host.directory("/home/me/p", 1000);
+    host.link("/home/me/p/link", "a/b", 1000);
+    host.file("/home/me/p/.git", text, 1000);
+    const plan::Refusal refusal = must_refuse(host.plan(writing("/home/me/p")));
+    EXPECT_EQ(refusal.items.at(0).code, "shield-cannot-be-held") << text;
+    EXPECT_THAT(refusal.items.at(0).message, HasSubstr("/home/me/p/.git")) << text;
+  }
 }
 
 }  // namespace

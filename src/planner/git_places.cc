@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "base/abs_path.h"
-#include "base/git_config.h"
 
 namespace cordon::planner {
 
@@ -36,14 +35,6 @@ std::optional<std::string> below(const std::string& directory, std::string_view 
   const auto base = base::AbsPath::parse(directory);
   const auto out = base && !path.empty() ? base->join(path) : std::nullopt;
   return out ? std::optional(out->str()) : std::nullopt;
-}
-
-std::optional<std::string> worktree_in(std::string_view config, const std::string& directory) {
-  std::optional<std::string> out;
-  for (const base::GitConfig::Line& line : base::parse_git_config(config).lines) {
-    if (line.setting == base::GitConfig::Setting::kWorktree) out = below(directory, line.value);
-  }
-  return out;
 }
 
 }  // namespace cordon::planner

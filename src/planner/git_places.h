@@ -20,7 +20,4 @@ std::optional<std::string> home_named(const plan::HostFacts& facts, std::string_
 /// `path` seen from `directory`, normalised; nothing where it is no path.
 std::optional<std::string> below(const std::string& directory, std::string_view path);
 
-/// core.worktree of a configuration in `directory`: where the checkout of a submodule is.
-std::optional<std::string> worktree_in(std::string_view config, const std::string& directory);
-
 }  // namespace cordon::planner

@@ -105,5 +105,49 @@ TEST_P(GitPlaces, ASubmoduleWhoseRepositoryStandsInPlaceIsHeld) {
   denied(acts);
 }
 
+// Each of these git takes, at its next command in that directory, for a repository with hooks of the target's making.
+TEST_P(GitPlaces, NothingBecomesARepositoryInPlaceOfTheOneThatIsThere) {
+  scene.tree().write("work/p/.gitmodules", "[submodule \"s\"]\n\tpath = lib/s\n\turl = ./s\n");
+  scene.tree().make_directory("work/p/lib/s");
+  allowed({"append=" + project(".git/HEAD"), "create=" + project("HEAD"), "mkdir=" + project("objects"),
+           "create=" + project("config"), "create=" + project("lib/s/file")});
+  denied({"mkdir=" + project("refs"), "create=" + project("commondir"), "mkdir=" + project(".git/modules"),
+          "mkdir=" + project("lib/s/.git")});
+}
+
+TEST_P(GitPlaces, ARepositoryIsKnownByWhatItHoldsWhateverItsName) {
+  const std::string hook = scene.tree().write("work/p/store/hooks/post-receive", "safe");
+  const std::string config = scene.tree().write("work/p/store/config", "[core]\n\tbare = true\n");
+  scene.tree().write("work/p/store/HEAD", "ref: refs/heads/main\n");
+  scene.tree().make_directory("work/p/store/refs");
+  const std::string grant = list("write", {"./p/store"});
+  const std::vector<std::string> acts{"append=" + hook, "append=" + config, "create=" + project("store/commondir")};
+  const Finished free = scene.acts(acts, grant);
+  for (const std::string& act : acts)
+    EXPECT_EQ(verdict(free, act), "ALLOWED") << "the control: it holds no objects" << free;
+  scene.tree().remove("work/p/store/commondir");
+  scene.tree().make_directory("work/p/store/objects");
+  const Finished inside = scene.acts(acts, grant);
+  for (const std::string& act : acts) EXPECT_THAT(verdict(inside, act), StartsWith("DENIED")) << act << inside;
+}
+
+// What a link says today it does not say tomorrow: the way is held with what it leads to, or nothing runs.
+TEST_P(GitPlaces, TheWayToAGitDirectoryIsHeldOrTheRunIsRefused) {
+  scene.tree().remove("work/p/.git");
+  const std::string config = scene.tree().write("work/p/deep/g/config", "[core]\n");
+  scene.tree().write("work/p/deep/g/HEAD", "ref: refs/heads/main\n");
+  scene.tree().link("work/p/way", "deep");
+  scene.tree().write("work/p/.git", "gitdir: way/g\n");
+  allowed({"create=" + project("deep/file")});
+  denied({"append=" + config, "rename=" + project("deep") + ":" + project("other"), "unlink=" + project("way")});
+  std::filesystem::rename(project("other"), project("deep"));
+  scene.tree().link("work/p/way", "deep");
+  scene.tree().write("work/p/.git", "gitdir: way/../deep/g\n");
+  const Finished refused = ran({"append=" + config});
+  EXPECT_EQ(refused.code, 125) << refused;
+  EXPECT_TRUE(refused.says(project(".git")) && refused.says("through a directory that the target could replace"))
+      << refused;
+}
+
 }  // namespace
 }  // namespace cordon::test
