@@ -245,7 +245,7 @@ base::Result<plan::Outcome, Stop> Job::start_and_wait(const plan::Plan& plan) {
     return outcome;
   }
   auto outcome = json_ ? stream(*run) : run->wait();
-  left_ = watch.after();
+  left_ = watch.after(clean_holds(state_directory(context_.invocation.caller, own_home(host_->facts))));
   // Who wanted the run to be over does not want to wait for a reader that reads nothing.
   const bool by_itself = outcome && outcome->asked_to_end == 0 && outcome->ended_by == plan::EndedBy::kTarget;
   if (!by_itself) context_.output.lose_patience(kReaderPatienceMs);

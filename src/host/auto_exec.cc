@@ -116,13 +116,58 @@ std::vector<std::string> AutoExecWatch::hooks_below(const Root& root, const Hook
   return out;
 }
 
-/// "" for the root itself, and each of its own directories.
+namespace {
+
+bool stands(FdView root, const std::string& path) {
+  return kernel::statx(root, path.c_str(), AT_SYMLINK_NOFOLLOW).has_value();
+}
+
+/// What git takes for a repository without a checkout, whatever its name.
+struct Bare {
+  bool head = false, objects = false, refs = false, commondir = false;
+  [[nodiscard]] bool is_repository() const { return head && ((objects && refs) || commondir); }
+};
+
+bool is_bare(FdView root, const std::string& directory) {
+  if (!stands(root, below(directory, "HEAD"))) return false;
+  return Bare{.head = true,
+              .objects = stands(root, below(directory, "objects")),
+              .refs = stands(root, below(directory, "refs")),
+              .commondir = stands(root, below(directory, "commondir"))}
+      .is_repository();
+}
+
+}  // namespace
+
+/// Where git keeps the repositories of submodules; their names may have several components.
+void AutoExecWatch::add_modules_in(FdView root, std::vector<std::string>& out) {
+  std::deque<std::pair<std::string, std::size_t>> open = {{".git/modules", 0}};
+  std::size_t directories = 0;
+  while (!open.empty() && ++directories <= kMostDirectories) {
+    const auto [directory, depth] = std::move(open.front());
+    open.pop_front();
+    const auto fd = open_below(root, directory, O_RDONLY | O_DIRECTORY);
+    if (!fd) continue;
+    if (is_bare(*fd, "")) {
+      out.push_back(directory);
+      open.emplace_back(below(directory, "modules"), depth + 1);
+      continue;
+    }
+    static_cast<void>(for_each_entry(*fd, [&](const Entry& entry) {
+      if (entry.type == DT_DIR && depth < kDeepest) open.emplace_back(below(directory, entry.name), depth + 1);
+      return open.size() < kMostDirectories;
+    }));
+  }
+}
+
+/// "" for the root itself, each of its own directories, and the submodules'.
 std::vector<std::string> AutoExecWatch::repositories_in(FdView root) {
   std::vector<std::string> out;
   const auto has_git = [&](const std::string& directory) {
-    return kernel::statx(root, below(directory, ".git").c_str(), AT_SYMLINK_NOFOLLOW).has_value();
+    return stands(root, below(directory, ".git")) || is_bare(root, directory);
   };
   if (has_git("")) out.emplace_back();
+  add_modules_in(root, out);
   const auto fd = open_below(root, "", O_RDONLY | O_DIRECTORY);
   if (!fd) return out;
   std::size_t seen = 0, directories = 0;
@@ -225,6 +270,28 @@ void AutoExecWatch::compare_hooks(const Root& root, FdView now, plan::LeftBehind
   if (git.unresolved && (its_own || !root.git.unresolved)) out.unresolved_hooks.push_back(git.checkout);
 }
 
+namespace {
+
+/// What of a directory makes it a repository, and whether that is of this run. HEAD and configuration are not written
+/// again when something is pushed.
+struct Fresh {
+  bool repository = false, made = false;
+  Bare bare;
+
+  void see(FdView directory, const std::string& name, std::int64_t since) {
+    bare.objects = bare.objects || name == "objects";
+    bare.refs = bare.refs || name == "refs";
+    bare.commondir = bare.commondir || name == "commondir";
+    bare.head = bare.head || name == "HEAD";
+    if (name != "HEAD" && name != "config" && name != "commondir") return;
+    const auto stat = kernel::statx(directory, name.c_str(), AT_SYMLINK_NOFOLLOW);
+    made = made || (stat && nanoseconds(stat->stx_ctime) >= since);
+  }
+  [[nodiscard]] bool is_repository() const { return repository || (made && bare.is_repository()); }
+};
+
+}  // namespace
+
 /// Below the first level: what the kernel says was made or changed since the start. A change time cannot be set back.
 void AutoExecWatch::look_deeper(const Root& root, FdView now, plan::LeftBehind& out) const {
   std::deque<std::pair<std::string, std::size_t>> open = {{"", 0}};
@@ -238,27 +305,45 @@ void AutoExecWatch::look_deeper(const Root& root, FdView now, plan::LeftBehind& 
       out.partial = true;
       return;
     }
+    Fresh fresh;
     static_cast<void>(for_each_entry(*fd, [&](const Entry& entry) {
       const std::string path = below(directory, entry.name);
-      const bool is_repository = entry.name == ".git" && depth > 1;
-      if (is_repository || std::ranges::find(kFolderHooks, entry.name) != kFolderHooks.end()) {
+      if (entry.name == ".git" || std::ranges::find(kFolderHooks, entry.name) != kFolderHooks.end()) {
         const auto stat = kernel::statx(*fd, entry.name.c_str(), AT_SYMLINK_NOFOLLOW);
         const bool has_birth = stat && (stat->stx_mask & STATX_BTIME) != 0;
         const bool made = stat && nanoseconds(has_birth ? stat->stx_btime : stat->stx_ctime) >= started_;
-        if (is_repository && made) out.repositories.push_back(below_of(root.path, directory));
-        if (!is_repository && stat && nanoseconds(stat->stx_ctime) >= started_)
+        if (entry.name == ".git") {
+          fresh.repository = fresh.repository || made;
+        } else if (stat && nanoseconds(stat->stx_ctime) >= started_) {
           out.changed.push_back({.path = below_of(root.path, path),
                                  .change = has_birth && made ? FileChange::kMade : FileChange::kChanged});
+        }
       } else if (entry.type == DT_DIR && depth < kDeepest &&
                  std::ranges::find(kSkipped, entry.name) == kSkipped.end()) {
         open.emplace_back(path, depth + 1);
       }
+      fresh.see(*fd, entry.name, started_);
       return ++entries <= kMostEntries;
     }));
+    // Those of the first level were compared.
+    if (depth > 1 && fresh.is_repository()) out.repositories.push_back(below_of(root.path, directory));
   }
 }
 
-plan::LeftBehind AutoExecWatch::after() const {
+namespace {
+
+/// Whether this is, still, the mount point of a run that goes on.
+bool is_held(const std::string& path, std::span<const plan::HeldPoint> held) {
+  const auto point = std::ranges::find(held, path, &plan::HeldPoint::path);
+  if (point == held.end()) return false;
+  const auto stat = kernel::statx(kernel::kHere, path.c_str(), AT_SYMLINK_NOFOLLOW);
+  return stat && stat->stx_ino == point->id.inode && kernel::device_of(*stat) == point->id.device &&
+         (!point->id.has_birth_time || nanoseconds(stat->stx_btime) == point->id.birth_ns);
+}
+
+}  // namespace
+
+plan::LeftBehind AutoExecWatch::after(std::span<const plan::HeldPoint> held) const {
   plan::LeftBehind out;
   for (const Root& root : roots_) {
     const Fd now = open_root(root);
@@ -275,6 +360,8 @@ plan::LeftBehind AutoExecWatch::after() const {
     for (const std::string& directory : made) out.repositories.push_back(below_of(root.path, directory));
     look_deeper(root, now, out);
   }
+  std::erase_if(out.changed, [&](const plan::AutoExecChange& change) { return is_held(change.path, held); });
+  std::erase_if(out.repositories, [&](const std::string& at) { return is_held(at + "/.git", held); });
   std::ranges::sort(out.changed, {}, &plan::AutoExecChange::path);
   const auto twice = std::ranges::unique(out.changed, {}, &plan::AutoExecChange::path);
   out.changed.erase(twice.begin(), twice.end());

@@ -18,6 +18,7 @@
 #include "base/fd.h"
 #include "host/git_hooks.h"
 #include "kernel/file.h"
+#include "plan/host_facts.h"
 #include "plan/left_behind.h"
 
 namespace cordon::host {
@@ -35,7 +36,8 @@ class AutoExecWatch {
   AutoExecWatch(AutoExecWatch&&) noexcept = default;
   AutoExecWatch& operator=(AutoExecWatch&&) noexcept = default;
 
-  [[nodiscard]] plan::LeftBehind after() const;
+  /// `held`: mount points that other runs hold on this host for their own time. They are none of this run's doing.
+  [[nodiscard]] plan::LeftBehind after(std::span<const plan::HeldPoint> held = {}) const;
 
  private:
   struct State {
@@ -52,7 +54,7 @@ class AutoExecWatch {
     std::string only;                ///< of a grant of one file: its name
     std::vector<std::string> hooks;  ///< below the root: "" is the root itself
     Snapshot files, hook_files;
-    std::vector<std::string> repositories;  ///< of the root and its own directories, that had a .git
+    std::vector<std::string> repositories;  ///< of the root, its own directories and its submodules' that were one
     Hooks git;
   };
 
@@ -66,6 +68,7 @@ class AutoExecWatch {
   static void look_into(base::FdView root, const std::string& directory, Snapshot& into);
   [[nodiscard]] std::vector<std::string> hooks_below(const Root& root, const Hooks& git) const;
   static std::vector<std::string> repositories_in(base::FdView root);
+  static void add_modules_in(base::FdView root, std::vector<std::string>& out);
   void compare_hooks(const Root& root, base::FdView now, plan::LeftBehind& out) const;
   void look_deeper(const Root& root, base::FdView now, plan::LeftBehind& out) const;
 

@@ -200,6 +200,46 @@ TEST_F(AutoExec, RepositoriesThatTheRunMadeAreTold) {
   EXPECT_THAT(before.after().repositories, ElementsAre(work, work + "/a/b", work + "/new"));
 }
 
+TEST_F(AutoExec, WhatGitTakesForARepositoryByWhatItHoldsIsTold) {
+  const auto bare = [&](const std::string& name) {
+    write(name + "/HEAD");
+    write(name + "/config");
+    make(name + "/objects");
+    make(name + "/refs");
+  };
+  bare("work/old");
+  bare("work/a/b/old");
+  bare("work/.git/modules/old");
+  const AutoExecWatch before = watch_work();
+  write("work/old/refs/heads/main");
+  write("work/a/b/old/refs/heads/main");
+  write("work/plain/HEAD");
+  EXPECT_THAT(before.after().repositories, IsEmpty()) << "the control: what was pushed to one that was there";
+  bare("work/new");
+  bare("work/a/b/new");
+  bare("work/.git/modules/lib/new");
+  write("work/linked/HEAD");
+  write("work/linked/commondir");
+  EXPECT_THAT(before.after().repositories,
+              ElementsAre(work + "/.git/modules/lib/new", work + "/a/b/new", work + "/linked", work + "/new"));
+}
+
+TEST_F(AutoExec, WhatAnotherRunHoldsHereIsNotToldOfThisOne) {
+  const AutoExecWatch before = watch_work();
+  const std::string envrc = write("work/.envrc", "");
+  const std::string git = make("work/a/.git");
+  const auto point = [](const std::string& path) {
+    const auto facts = kernel::statx(kernel::kHere, path.c_str(), AT_SYMLINK_NOFOLLOW);
+    return plan::HeldPoint{.path = path, .id = {.device = kernel::device_of(*facts), .inode = facts->stx_ino}};
+  };
+  std::vector<plan::HeldPoint> held = {point(envrc), point(git)};
+  EXPECT_TRUE(before.after(held).empty());
+  EXPECT_THAT(paths(before.after()), ElementsAre(envrc)) << "the control";
+  EXPECT_THAT(before.after().repositories, ElementsAre(work + "/a")) << "the control";
+  held[0].id.inode += 1;
+  EXPECT_THAT(paths(before.after(held)), ElementsAre(envrc)) << "what took a point's place is somebody's";
+}
+
 TEST_F(AutoExec, ARepositoryThatWasHiddenUnderAnotherNameIsTold) {
   write("work/sub/stash/config");
   const AutoExecWatch before = watch_work();

@@ -1,6 +1,11 @@
 // Promise: what a run left in its write grants that a tool executes without being asked is told, in words and in JSON.
 
+#include <signal.h>
+#include <stdlib.h>
 #include <sys/stat.h>
+#include <unistd.h>
+
+#include <filesystem>
 
 #include "support/promise.h"
 
@@ -54,6 +59,38 @@ TEST_P(AutoExecuted, ARepositoryThatTheTargetMakesIsTold) {
 TEST_P(AutoExecuted, AFolderHookThatTheTargetMakesIsTold) {
   const Finished told = ran({"mkdir=" + out("a"), "mkdir=" + out("a/new"), "create=" + out("a/new/.envrc")});
   EXPECT_TRUE(told.says(out("a/new/.envrc") + " is new: direnv")) << told;
+}
+
+TEST_P(AutoExecuted, WhatGitTakesForARepositoryByWhatItHoldsIsTold) {
+  std::vector<std::string> acts{"mkdir=" + out("x"), "create=" + out("x/HEAD"), "mkdir=" + out("x/objects")};
+  EXPECT_EQ(ran(acts).err, "") << "the control: it is none yet";
+  scene.tree().remove("work/out/x");
+  acts.push_back("mkdir=" + out("x/refs"));
+  EXPECT_TRUE(ran(acts).says(out("x") + " became a git repository"));
+}
+
+// With its state on another file system there is no overlay: what is held is held by mount points on the host, which
+// the one run leaves to the other.
+TEST_P(AutoExecuted, WhatTwoRunsHoldAtOnceIsToldOfNeither) {
+  std::string elsewhere = "/dev/shm/cordon-test.XXXXXX";
+  ASSERT_NE(::mkdtemp(elsewhere.data()), nullptr);
+  ASSERT_EQ(::chown(elsewhere.c_str(), GetParam().uid, GetParam().gid), 0);
+  const auto start = [&](const char* name, const std::string& last) {
+    const std::string manifest =
+        scene.manifest(act_manifest({"read=/proc/self/status", last}, list("write", {"./out"})), name);
+    return scene.cordon({"run", "--allow-unapproved", manifest}).env("XDG_STATE_HOME", elsewhere).start();
+  };
+  Running first = start("first.yaml", "sleep=3");
+  ASSERT_TRUE(first.expect("status ALLOWED")) << first.wait();
+  Running second = start("second.yaml", "sleep=300");
+  ASSERT_TRUE(second.expect("status ALLOWED")) << second.wait();
+  const Finished ended = first.wait();
+  EXPECT_EQ(ended.code, 0) << ended;
+  EXPECT_TRUE(scene.tree().exists("work/out/.envrc")) << "the control: it is held by a mount point";
+  EXPECT_FALSE(ended.says("is new") || ended.says("became")) << ended;
+  second.signal(SIGTERM);
+  static_cast<void>(second.wait());
+  std::filesystem::remove_all(elsewhere);
 }
 
 TEST_P(AutoExecuted, ADryRunTellsNothing) {
