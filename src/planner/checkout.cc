@@ -27,8 +27,8 @@ class Checkouts {
 
   void find() {
     for (const std::string& place : reader_.places()) visit(place);
+    for (const std::string& place : reader_.places()) bare(place);  // first: what it holds of a name is what counts
     for (const auto& [root, with_git] : roots_) workspace(root, with_git);
-    for (const std::string& place : reader_.places()) bare(place);
   }
 
   ShieldQuestions take_questions() { return std::move(reader_.ask); }

@@ -66,13 +66,14 @@ void GitShields::hold_commondir(const std::string& directory) {
 }
 
 void GitShields::no_repository_at(const std::string& root) {
-  if (!reader_.is_written(root)) return;
-  hold_commondir(root);
+  if (!reader_.is_written(root) || seen_.contains(root)) return;  // it is one
+  // As directories, which no commit takes up: what matters is that the target makes neither.
+  protect(root + "/commondir", Stands::kAsDirectory, kWouldBeRepository);
   // One of the two is enough. HEAD is none of them: git takes a file of that name for an ambiguity.
   for (const char* name : {"/refs", "/objects"}) {
     const PathFact* known = reader_.fact(root + name);
     if (known == nullptr) return;
-    if (!stands(*known)) return add(root + name, known, Stands::kAsFile, kWouldBeRepository);
+    if (!stands(*known)) return add(root + name, known, Stands::kAsDirectory, kWouldBeRepository);
   }
 }
 
