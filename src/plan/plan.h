@@ -264,11 +264,18 @@ struct DropPrivileges {
   friend bool operator==(const DropPrivileges&, const DropPrivileges&) = default;
 };
 
+/// What a Landlock rule is for.
+enum class RuleFor : std::uint8_t {
+  kTarget,
+  kTargetIfThere,  ///< left out where nothing is there by then, or a link
+  kMaskedFile,     ///< what stands for every masked file, this one among them; never what took a mask's place meanwhile
+};
+
 struct LandlockRule {
   std::string
       target;  ///< path inside the new root; of a directory, or of a file (then only rights that a file can have)
   std::uint64_t access = 0;
-  bool optional = false;  ///< left out where nothing is there by then, or a link
+  RuleFor object = RuleFor::kTarget;
   friend bool operator==(const LandlockRule&, const LandlockRule&) = default;
 };
 

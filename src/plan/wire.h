@@ -28,7 +28,7 @@
 namespace cordon::plan::wire {
 
 inline constexpr std::uint64_t kMagic = 0x4e414c5044524f43;  // "CORDPLAN"
-inline constexpr std::uint32_t kVersion = 3;
+inline constexpr std::uint32_t kVersion = 4;
 inline constexpr std::uint32_t kMostRecords = 65'535;
 inline constexpr std::size_t kMostHoldPoints = 1'024;
 inline constexpr std::uint32_t kMostListeners = 600;
@@ -109,6 +109,7 @@ inline constexpr std::uint32_t kDirectory = 1U << 9;      ///< Mask, Stub
 inline constexpr std::uint32_t kNotify = 1U << 10;        ///< Filter
 inline constexpr std::uint32_t kDot = 1U << 11;           ///< Stub: a file that says "."
 inline constexpr std::uint32_t kOptional = 1U << 12;      ///< LandlockRule
+inline constexpr std::uint32_t kMaskedFile = 1U << 15;    ///< LandlockRule
 inline constexpr std::uint32_t kIpv6Too = 1U << 13;       ///< Redirect
 inline constexpr std::uint32_t kRedirected = 1U << 14;    ///< Listen: what the Redirect leads to
 
@@ -173,7 +174,7 @@ inline constexpr std::array<Shape, kOps> kShapes = [] {
       {Phase::kTarget, kAtMostOnce, 3, 0, {}},
       {Phase::kTarget, kAny, 1, kNotify, {kText, kBytes}},
       {Phase::kExecute, kOnce, 0, 0, {kPath, kList, kList, kPath}},
-      {Phase::kTarget, kAny, 1, kOptional, {kPath}},
+      {Phase::kTarget, kAny, 1, kOptional | kMaskedFile, {kPath}},
       {Phase::kMounts, kAny, 0, kDirectory | kDot, {kPath}},
   }};
 }();

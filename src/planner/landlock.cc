@@ -67,7 +67,11 @@ class Rules {
   }
   /// Files and directories alike: `access` is what a file can have.
   void add_optional(std::string target, std::uint64_t access) {
-    rules_.push_back({.target = std::move(target), .access = access & handled_, .optional = true});
+    rules_.push_back(
+        {.target = std::move(target), .access = access & handled_, .object = plan::step::RuleFor::kTargetIfThere});
+  }
+  void add_masked_file(std::string target) {
+    rules_.push_back({.target = std::move(target), .access = kReadFile, .object = plan::step::RuleFor::kMaskedFile});
   }
   void add_all(Rules others) { std::ranges::move(others.rules_, std::back_inserter(rules_)); }
   std::vector<plan::step::LandlockRule> take() { return std::move(rules_); }
@@ -118,7 +122,7 @@ class Siblings {
     left_ -= out.size();
     for (const std::string& path : out) rules.add_optional(path, access);
     // What stands for a masked file is empty and one for all: it stays readable, as programs expect of their settings.
-    if (!a_masked_file_.empty()) rules.add(std::exchange(a_masked_file_, {}), kReadFile, false);
+    if (!a_masked_file_.empty()) rules.add_masked_file(std::exchange(a_masked_file_, {}));
     return true;
   }
 

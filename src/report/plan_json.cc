@@ -136,7 +136,8 @@ void fields(Json& out, const step::Landlock& landlock) {
   for (const step::LandlockRule& rule : landlock.rules) {
     Json entry = {{"target", rule.target}};
     put_words(entry, "rights", landlock_rights(rule.access));
-    if (rule.optional) entry["optional"] = true;
+    if (rule.object == step::RuleFor::kTargetIfThere) entry["optional"] = true;
+    if (rule.object == step::RuleFor::kMaskedFile) entry["masked"] = true;
     rules.push_back(std::move(entry));
   }
   out["rules"] = std::move(rules);

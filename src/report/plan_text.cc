@@ -71,7 +71,7 @@ std::string below(const step::Any& act) {
   if (landlock == nullptr) return out;
   std::map<std::string, std::size_t> entries;  // of directories whose entries have a rule each
   for (const step::LandlockRule& rule : landlock->rules) {
-    if (rule.optional) {
+    if (rule.object == step::RuleFor::kTargetIfThere) {
       ++entries[rule.target.substr(0, std::max<std::size_t>(rule.target.rfind('/'), 1))];
       continue;
     }

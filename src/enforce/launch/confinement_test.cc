@@ -183,6 +183,28 @@ TEST_P(Confinement, RepeatsTheFilesByLandlock) {
   });
 }
 
+// As where a host process renamed a secret over the masked name after the mask was made.
+TEST_P(Confinement, OpensWhatStandsForAMaskedFileAndNotWhatTookItsPlace) {
+  act(GetParam(), [] {
+    const Scratch scratch;
+    scratch.file("replaced", "secret");
+    scratch.file("masked", "hidden");
+    PlanMaker maker;
+    maker.mount(step::MakeDirectory{.target = "/w"}).bind(scratch.path(), "/w", {});
+    maker.mount(step::Mask{.target = "/w/masked", .directory = false});
+    const std::string script = "cat /w/replaced 2>/dev/null; cat /w/masked 2>/dev/null && echo opened";
+    const auto with = [&](step::RuleFor object) {
+      step::Landlock landlock = usual_landlock();
+      landlock.rules.push_back({.target = "/w/replaced", .access = kernel::kLandlockReadFile, .object = object});
+      PlanMaker one = maker;
+      return run(one.target(landlock).shell(script).plan());
+    };
+    EXPECT_EQ(with(step::RuleFor::kTarget).output, "secret") << "the control: by its path it would be opened";
+    const Told told = with(step::RuleFor::kMaskedFile);
+    EXPECT_EQ(told.output, "opened\n") << told.error;
+  });
+}
+
 TEST_P(Confinement, NamesTheLandlockStepWhereARuleLeadsNowhere) {
   act(GetParam(), [] {
     step::Landlock landlock = usual_landlock();

@@ -23,6 +23,18 @@ using wire::Op;
 using wire::Record;
 using wire::Ref;
 
+std::uint32_t flag_of(step::RuleFor object) {
+  switch (object) {
+    case step::RuleFor::kTarget:
+      return 0;
+    case step::RuleFor::kTargetIfThere:
+      return wire::kOptional;
+    case step::RuleFor::kMaskedFile:
+      return wire::kMaskedFile;
+  }
+  return 0;
+}
+
 class Encoder {
  public:
   explicit Encoder(std::uint64_t time_limit_ms) : time_limit_ms_(time_limit_ms) {}
@@ -131,7 +143,7 @@ class Encoder {
   void encode(const step::Landlock& act) {
     put(Op::kLandlock, 0, {act.handled_access, act.scoped, static_cast<std::uint64_t>(act.abi)}, {});
     for (const step::LandlockRule& rule : act.rules) {
-      put(Op::kLandlockRule, rule.optional ? wire::kOptional : 0, {rule.access}, {string(rule.target)});
+      put(Op::kLandlockRule, flag_of(rule.object), {rule.access}, {string(rule.target)});
     }
   }
   void encode(const step::Filter& act) {

@@ -22,6 +22,14 @@ bool is_left_out(const Record& rule, int code) {
          (code == ENOENT || code == ELOOP || code == ENOTDIR || code == EACCES);
 }
 
+/// By its path there are masks that a host process could have taken away since they were made, and put a secret in
+/// their place: what masks show is opened where they have it from.
+Sys<Fd> object_of(const Tree& tree, const View& plan, const Record& rule) {
+  if ((rule.flags & plan::wire::kMaskedFile) != 0) return kernel::openat(tree.blank, "file", O_PATH | O_NOFOLLOW);
+  constexpr kernel::OpenHow kHow{.flags = O_PATH, .resolve = kernel::kResolveNoSymlinks};
+  return kernel::openat2(kernel::kHere, plan.string(rule.refs[0]), kHow);
+}
+
 }  // namespace
 
 Sys<void> begin_ruleset(Tree& tree, const Found& landlock) {
@@ -34,11 +42,10 @@ Sys<void> begin_ruleset(Tree& tree, const Found& landlock) {
 }
 
 Sys<void> finish_ruleset(const Tree& tree, const View& plan) {
-  constexpr kernel::OpenHow kHow{.flags = O_PATH, .resolve = kernel::kResolveNoSymlinks};
   for (std::size_t i = tree.next_rule; i < plan.size(); ++i) {
     const Record rule = plan.record(i);
     if (rule.op != plan::wire::Op::kLandlockRule) break;
-    const auto at = kernel::openat2(kernel::kHere, plan.string(rule.refs[0]), kHow);
+    const auto at = object_of(tree, plan, rule);
     if (!at && is_left_out(rule, at.error().code)) continue;
     if (!at) return base::fail(at.error());
     CORDON_OK(add_landlock_rule(tree.ruleset, *at, rule.args[0]));

@@ -69,7 +69,8 @@ Sys<Fd> clone_source(Tree& tree, const View& plan, const Record& record) {
 Sys<void> add_rule_of(Tree& tree, const View& plan, FdView mount, const char* target) {
   if (!tree.ruleset.valid() || tree.next_rule >= plan.size()) return {};
   const Record rule = plan.record(tree.next_rule);
-  if (rule.op != wire::Op::kLandlockRule || std::strcmp(plan.string(rule.refs[0]), target) != 0) return {};
+  const bool is_its_own = rule.op == wire::Op::kLandlockRule && (rule.flags & wire::kMaskedFile) == 0;
+  if (!is_its_own || std::strcmp(plan.string(rule.refs[0]), target) != 0) return {};
   ++tree.next_rule;
   return add_landlock_rule(tree.ruleset, mount, rule.args[0]);
 }
