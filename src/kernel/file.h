@@ -123,6 +123,10 @@ inline Sys<std::size_t> getcwd(std::span<char> into) {
 inline Sys<void> mkdirat(FdView directory, const char* path, mode_t mode) {
   return done(::mkdirat(directory.get(), path, mode), "mkdirat");
 }
+/// mknodat(2) of a socket that nobody listens on: a name that can be mounted on and is no file to whoever lists it.
+inline Sys<void> make_socket(FdView directory, const char* path, mode_t mode) {
+  return done(::mknodat(directory.get(), path, S_IFSOCK | mode, 0), "mknodat");
+}
 /// mknodat(2) of an empty regular file; EEXIST where the name is taken, by a link too.
 inline Sys<void> make_file(FdView directory, const char* path, mode_t mode) {
   return done(::mknodat(directory.get(), path, S_IFREG | mode, 0), "mknodat");

@@ -149,5 +149,32 @@ TEST_P(GitPlaces, TheWayToAGitDirectoryIsHeldOrTheRunIsRefused) {
       << refused;
 }
 
+constexpr std::string_view kGitLooks = R"sh(#!/bin/sh
+cd "$(dirname "$0")/q" || exit 9
+g() { git -c user.name=t -c user.email=t@example.com "$@"; }
+echo mine >mine
+g status --porcelain
+g add -A
+g status --porcelain
+g commit -q -m second
+g worktree add -q tree && git -C tree status --porcelain
+g submodule status
+find . -maxdepth 1 -type f
+test -f .envrc && test ! -s .envrc && cat .envrc .mcp.json && echo empty files to everybody else
+)sh";
+
+// `git add -A` must not take what stands for names that do not exist.
+TEST_P(GitPlaces, GitListsNoNameThatIsHeld) {
+  const std::string first =
+      "git init -q q && cd q && git -c user.name=t -c user.email=t@example.com commit -q "
+      "--allow-empty -m first";
+  ASSERT_EQ(scene.bare({"/bin/sh", "-c", first}).code, 0);
+  scene.tree().write("work/look.sh", kGitLooks, 0755);
+  const Finished inside = scene.sandboxed("entrypoint: ./look.sh\nexec: all\nwrite: [./q]\n");
+  EXPECT_EQ(inside.out, "?? mine\nA  mine\n./mine\nempty files to everybody else\n") << inside;
+  EXPECT_EQ(scene.bare({"git", "-C", "q", "show", "--name-only", "--format=%s"}).out, "second\n\nmine\n");
+  EXPECT_EQ(scene.bare({"git", "-C", "q", "status", "--porcelain"}).out, "?? tree/\n") << "what the target made itself";
+}
+
 }  // namespace
 }  // namespace cordon::test

@@ -22,6 +22,15 @@ namespace {
 
 namespace wire = plan::wire;
 
+/// Git lists untracked files, and `git add -A` takes them, by what their directory says of them: a socket is neither.
+/// The mask over it is an empty regular file to everybody else.
+Sys<void> build_stub(Tree& tree, const char* path, std::uint32_t flags) {
+  if ((flags & wire::kDirectory) != 0) return make_directory(tree, path, 0755);
+  if ((flags & wire::kDot) == 0) return make_unlisted(tree, path);
+  constexpr std::string_view kText = ".\n";
+  return make_file(tree, path, std::as_bytes(std::span(kText)), 0444);
+}
+
 /// The lower layer, in a file system of our own at the target, where the overlay will cover it: it must be attached to
 /// be cloned.
 Sys<Fd> build_lower(Tree& tree, const View& plan, std::size_t index) {
@@ -32,9 +41,7 @@ Sys<Fd> build_lower(Tree& tree, const View& plan, std::size_t index) {
   for (std::size_t i = index + 1; i < plan.size() && plan.record(i).op == Op::kStub; ++i) {
     const Record stub = plan.record(i);
     const char* path = plan.string(stub.refs[0]);
-    const std::string_view text = (stub.flags & wire::kDot) != 0 ? ".\n" : "";
-    CORDON_OK((stub.flags & wire::kDirectory) != 0 ? make_directory(tree, path, 0755)
-                                                   : make_file(tree, path, std::as_bytes(std::span(text)), 0444));
+    CORDON_OK(build_stub(tree, path, stub.flags));
   }
   // It stays in the mount table, below the overlay: nothing that is writable there may be executable.
   CORDON_OK(kernel::mount_setattr(lower, "", AT_EMPTY_PATH, {.attr_set = kernel::kMountAttrRdonly}));

@@ -177,6 +177,11 @@ Sys<void> make_symlink(Tree& tree, const char* path, const char* text) {
   return kernel::symlinkat(text, place.directory, place.name);
 }
 
+Sys<void> make_unlisted(Tree& tree, const char* path) {
+  CORDON_TRY(const Place place, own_place(tree, path));
+  return kernel::make_socket(place.directory, place.name, 0444);
+}
+
 Sys<void> make_file(Tree& tree, const char* path, std::span<const std::byte> content, mode_t mode) {
   CORDON_TRY(const Place place, own_place(tree, path));
   tree.target.made = place.name;

@@ -81,6 +81,8 @@ Sys<Fd> new_tmpfs(std::uint64_t size, std::uint64_t mode, std::uint64_t attribut
 
 Sys<void> make_directory(Tree& tree, const char* path, mode_t mode);
 Sys<void> make_symlink(Tree& tree, const char* path, const char* text);
+/// A mount point for a file that is no file in a listing.
+Sys<void> make_unlisted(Tree& tree, const char* path);
 Sys<void> make_file(Tree& tree, const char* path, std::span<const std::byte> content, mode_t mode);
 
 /// mounts.cc
