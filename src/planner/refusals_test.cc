@@ -193,6 +193,14 @@ const std::vector<Case>& cases() {
          p.read("/home/me/.SSH");
        },
        "another spelling", "on the disk"},
+      {"a store that has another spelling below a read grant", Code::kShieldFolded,
+       [](H h, P p) {
+         h.mount("/home/me", "9p");
+         h.directory("/home/me/.ssh", 1000);
+         h.directory("/home/me/.SSH", 1000).inode = h.at("/home/me/.ssh").inode;
+         p.read("/home/me");
+       },
+       "takes /home/me/.SSH for /home/me/.ssh", "tells the two apart"},
       {"a store on a dead mount below a read grant", Code::kShieldCannotBeHeld,
        [](H h, P p) { h.directory("/home/me/.config", 1000); h.special("/home/me/.config/gh", Node::Kind::kDeadMount); p.read("/home/me/.config"); },
        "cannot be protected", "narrower"},

@@ -142,6 +142,19 @@ class Judge {
                                 base::shown(pair.granted), base::shown(pair.shielded)),
                     "spell it as it stands on the disk");
     }
+    for (const Shields::Pair& pair : shields_.spelled_otherwise(fact.real)) {
+      const PathFact* other = fact_of(draft_.facts, pair.granted);
+      const PathFact* shielded = fact_of(draft_.facts, pair.shielded);
+      const bool apart =
+          other != nullptr && shielded != nullptr && (other->state == PathState::kAbsent || other->id != shielded->id);
+      if (apart) continue;
+      return refuse(grant, Code::kShieldFolded,
+                    fmt::format("{}: its file system takes {} for {}, which is shielded, and a mount over the one does "
+                                "not hold the other",
+                                label_of(key, grant.written), base::shown(pair.granted), base::shown(pair.shielded)),
+                    "grant something narrower, which does not reach it, or keep it on a file system that tells the two "
+                    "apart");
+    }
   }
 
   /// A link below the grant on the way to a shield is held itself, and so is every directory on the way that its text

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <deque>
 #include <iterator>
 #include <map>
@@ -159,6 +160,44 @@ void Shields::lift(const policy::Policy& policy) {
   lifted_.insert(lifted.begin(), lifted.end());
 }
 
+namespace {
+
+/// Where another spelling of a name finds the same object, it finds the mount over it as well: the kernel keeps one
+/// entry for all of them. Others (9p, virtiofs and FUSE over directories of Windows and macOS) keep one for each.
+bool keeps_spellings_together(std::string_view filesystem) {
+  constexpr std::array kKnown =
+      std::to_array<std::string_view>({"bcachefs", "btrfs", "cifs", "ext2", "ext3", "ext4", "exfat", "f2fs", "hfsplus",
+                                       "ntfs3", "overlay", "smb3", "squashfs", "tmpfs", "vfat", "xfs", "zfs"});
+  return std::ranges::find(kKnown, filesystem) != kKnown.end();
+}
+
+/// The last name with small letters for capital ones and the other way round.
+std::string other_spelling(std::string_view path) {
+  std::string out(path);
+  for (std::size_t i = out.rfind('/') + 1; i < out.size(); ++i) {
+    const bool letter = (out[i] >= 'a' && out[i] <= 'z') || (out[i] >= 'A' && out[i] <= 'Z');
+    if (letter) out[i] = static_cast<char>(out[i] ^ 0x20);
+  }
+  return out;
+}
+
+}  // namespace
+
+/// One for each file system below `real` on which a mount over one spelling might not hold another.
+std::vector<Shields::Pair> Shields::spelled_otherwise(std::string_view real) const {
+  std::vector<Pair> out;
+  std::unordered_set<std::uint64_t> devices;
+  for (const Shield& shield : all_) {
+    if (!shield.stands() || shield.real == real || !within(shield.real, real)) continue;
+    if (keeps_spellings_together(shield.fact->filesystem) || devices.contains(shield.fact->id.device)) continue;
+    std::string other = other_spelling(shield.real);
+    if (other == shield.real) continue;
+    devices.insert(shield.fact->id.device);
+    out.push_back({.granted = std::move(other), .shielded = shield.real});
+  }
+  return out;
+}
+
 /// Only where the two spellings differ, and are one to a directory that folds case; or where a name is no ASCII, which
 /// may fold to anything.
 std::vector<Shields::Pair> Shields::folded_pairs(std::string_view real) const {
@@ -216,9 +255,11 @@ ShieldQuestions shield_questions(const policy::Policy& policy, const plan::HostF
   }
   for (const auto& places : {writes, reals(policy.read)}) {
     for (const std::string& place : places) {
-      for (Shields::Pair& pair : shields.folded_pairs(place)) {
-        out.paths.push_back(std::move(pair.granted));
-        out.paths.push_back(std::move(pair.shielded));
+      for (const auto& pairs : {shields.folded_pairs(place), shields.spelled_otherwise(place)}) {
+        for (const Shields::Pair& pair : pairs) {
+          out.paths.push_back(pair.granted);
+          out.paths.push_back(pair.shielded);
+        }
       }
     }
   }

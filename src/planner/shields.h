@@ -42,6 +42,8 @@ class Shields {
     std::string granted, shielded;
   };
   [[nodiscard]] std::vector<Pair> folded_pairs(std::string_view real) const;
+  /// Below `real`: other spellings of shields that a file system may take for them, and a mount over them may not.
+  [[nodiscard]] std::vector<Pair> spelled_otherwise(std::string_view real) const;
 
  private:
   using Index = std::unordered_map<std::string_view, std::vector<const Shield*>>;
