@@ -112,5 +112,15 @@ TEST(Checkout, AGitFileThatLeadsWhereNobodyCanTellRefuses) {
   }
 }
 
+TEST(Checkout, MoreSubmodulesThanAreFollowedRefuse) {
+  FakeHost host = checkout();
+  std::string list;
+  for (int i = 0; i < 2'000; ++i)
+    list += "[submodule \"s" + std::to_string(i) + "\"]\npath = s" + std::to_string(i) + "\n";
+  host.file("/home/me/p/.gitmodules", list, 1000);
+  const plan::Refusal refusal = must_refuse(host.plan(writing("/home/me/p")));
+  EXPECT_THAT(refusal.items.at(0).message, HasSubstr("more submodules than are followed"));
+}
+
 }  // namespace
 }  // namespace cordon::planner

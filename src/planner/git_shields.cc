@@ -18,7 +18,7 @@ using Setting = base::GitConfig::Setting;
 
 namespace {
 
-constexpr std::size_t kMostModules = 512;  // repositories inside one repository
+constexpr std::size_t kMostModules = 1'024;  // repositories inside one repository
 constexpr std::size_t kDeepestModule = 12;
 constexpr std::size_t kMostIncludes = 64;
 
@@ -249,11 +249,14 @@ void GitShields::worktree(const PathFact* file, const std::string& from, const s
 /// Those that `root` names. `git` is its own git directory, where one is known.
 void GitShields::submodules(const std::string& root, const std::optional<std::string>& git, std::size_t depth) {
   const PathFact* list = reader_.fact(root + "/.gitmodules");
-  if (list == nullptr || list->state != PathState::kPresent || depth > kDeepestModule) return;
+  if (list == nullptr || list->state != PathState::kPresent) return;
+  if (depth > kDeepestModule) return reader_.cannot_tell(*list, "it lies deeper than is followed");
   const std::string* text = reader_.content(*list);
   if (text == nullptr) return;
   for (const base::GitConfig::Line& line : base::parse_git_config(*text).lines) {
-    if (line.setting == Setting::kSubmodule && modules_ <= kMostModules) submodule(root, git, line, depth);
+    if (line.setting != Setting::kSubmodule) continue;
+    if (++modules_ > kMostModules) return reader_.cannot_tell(*list, "it names more submodules than are followed");
+    submodule(root, git, line, depth);
   }
 }
 
@@ -262,7 +265,7 @@ void GitShields::submodules(const std::string& root, const std::optional<std::st
 void GitShields::submodule(const std::string& root, const std::optional<std::string>& git,
                            const base::GitConfig::Line& line, std::size_t depth) {
   const auto path = below(root, line.value);
-  if (!path || !within(*path, root) || *path == root || ++modules_ > kMostModules) return;
+  if (!path || !within(*path, root) || *path == root) return;
   const auto names = base::split(line.name, '/');
   const bool is_name = std::ranges::find(names, "..") == names.end();
   const auto place = git && is_name ? below(*git + "/modules", line.name) : std::nullopt;
@@ -270,6 +273,9 @@ void GitShields::submodule(const std::string& root, const std::optional<std::str
   if (repository != nullptr && !stands(*repository)) add(*place, repository, Stands::kAsDirectory, kModules);
   if (!is_present_directory(reader_.fact(*path))) return;
   submodules(*path, git_of(*path), depth + 1);
+  // Where a `.git` that is a file leads nowhere git looks no further.
+  const PathFact* own = reader_.fact(*path + "/.git");
+  if (own != nullptr && (!stands(*own) || is_directory(*own))) no_repository_at(*path);
 }
 
 }  // namespace cordon::planner
