@@ -25,8 +25,8 @@ constexpr std::size_t kMostRoots = 64;
 constexpr std::size_t kMostChanges = 256;
 // The look at what a run made anew.
 constexpr std::size_t kDeepest = 3;
-constexpr std::size_t kMostDirectories = 256;
-constexpr std::size_t kMostEntries = 8'192;
+constexpr std::size_t kMostDirectories = 1'024;
+constexpr std::size_t kMostEntries = 32'768;
 
 /// What a shell or an editor takes up on entering a directory.
 constexpr std::array<std::string_view, 3> kFolderHooks = {".envrc", ".mise.toml", "mise.toml"};
@@ -325,8 +325,8 @@ void AutoExecWatch::look_deeper(const Root& root, FdView now, plan::LeftBehind& 
       fresh.see(*fd, entry.name, started_);
       return ++entries <= kMostEntries;
     }));
-    // Those of the first level were compared.
-    if (depth > 1 && fresh.is_repository()) out.repositories.push_back(below_of(root.path, directory));
+    const bool was_there = depth == 0 || std::ranges::find(root.repositories, directory) != root.repositories.end();
+    if (!was_there && fresh.is_repository()) out.repositories.push_back(below_of(root.path, directory));
   }
 }
 

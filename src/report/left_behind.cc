@@ -26,6 +26,11 @@ constexpr std::array kRunners = std::to_array<Runner>({
     {".pre-commit-config.yaml", "pre-commit will run what it names"},
     {"eslint.config.js", "eslint and your editor will run it"},
     {"eslint.config.mjs", "eslint and your editor will run it"},
+    {".eslintrc.js", "eslint and your editor will run it"},
+    {".eslintrc.cjs", "eslint and your editor will run it"},
+    {".prettierrc.js", "prettier and your editor will run it"},
+    {"prettier.config.js", "prettier and your editor will run it"},
+    {".pylintrc", "pylint and your editor will run what it names"},
     {"conftest.py", "pytest will run it"},
     {"setup.py", "pip will run it"},
     {"build.rs", "cargo will run it"},
@@ -33,8 +38,31 @@ constexpr std::array kRunners = std::to_array<Runner>({
     {"gradlew", "it runs whenever you build"},
     {".mvn/extensions.xml", "maven will load what it names"},
     {".mvn/jvm.config", "maven will start Java with it"},
+    {".mvn/maven.config", "maven will do what it says"},
+    {".mvn/wrapper/maven-wrapper.properties", "maven's wrapper will run what it names"},
+    {"gradle.properties", "gradle will start Java with it"},
+    {"rust-toolchain", "cargo will run the tools that it names"},
+    {"rust-toolchain.toml", "cargo will run the tools that it names"},
+    {"tools/bazel", "bazel will run it"},
+    {".bazelrc", "bazel will do what it says"},
+    {".git/rebase-merge/git-rebase-todo", "git rebase will run what it names when it goes on"},
+    {"lefthook.yml", "lefthook will run what it names"},
+    {".lintstagedrc.js", "lint-staged will run it"},
+    {"lint-staged.config.js", "lint-staged will run it"},
     {"gradle/wrapper/gradle-wrapper.properties", "gradle will run what it names"},
     {".github/workflows/", "your CI will run it once it is pushed"},
+    {".gitlab-ci.yml", "your CI will run it once it is pushed"},
+    {".circleci/config.yml", "your CI will run it once it is pushed"},
+    {".travis.yml", "your CI will run it once it is pushed"},
+    {"azure-pipelines.yml", "your CI will run it once it is pushed"},
+    {"Jenkinsfile", "your CI will run it once it is pushed"},
+    {"AGENTS.md", "coding agents will do what it says"},
+    {"CLAUDE.md", "coding agents will do what it says"},
+    {"GEMINI.md", "coding agents will do what it says"},
+    {".clinerules", "coding agents will do what it says"},
+    {".cursorrules", "coding agents will do what it says"},
+    {".windsurfrules", "coding agents will do what it says"},
+    {".github/copilot-instructions.md", "coding agents will do what it says"},
     {".husky/", "git will run it"},
     {".envrc", "direnv will run it once you allow it"},
     {".mise.toml", "mise will do what it says once you trust it"},
@@ -82,10 +110,13 @@ std::vector<std::string> left_behind_sentences(const plan::LeftBehind& left) {
   for (const std::string& checkout : left.unresolved_hooks)
     out.push_back(fmt::format("{}: it could not be told where git takes hooks from; look at its configuration",
                               base::shown(checkout)));
-  if (out.size() <= kMostSaid) return out;
-  const std::size_t more = out.size() - kMostSaid;
-  out.resize(kMostSaid);
-  out.push_back(fmt::format("and {} more", more));
+  if (out.size() > kMostSaid) {
+    const std::size_t more = out.size() - kMostSaid;
+    out.resize(kMostSaid);
+    out.push_back(fmt::format("and {} more", more));
+  }
+  // Or whoever makes enough directories would leave unseen what they like.
+  if (left.partial) out.emplace_back("more is there than was looked at: what else a tool may run is not told");
   return out;
 }
 

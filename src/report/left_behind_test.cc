@@ -40,6 +40,12 @@ TEST(LeftBehindWords, AreCountedAndHostileNamesAreEscaped) {
   EXPECT_THAT(sentences.front(), HasSubstr("\\x1b"));
 }
 
+TEST(LeftBehindWords, SayThatNotAllWasLookedAt) {
+  LeftBehind left;
+  left.partial = true;
+  EXPECT_THAT(left_behind_sentences(left), ElementsAre(HasSubstr("more is there than was looked at")));
+}
+
 TEST(LeftBehindWords, AnUnknownNameIsNotGuessedAt) {
   EXPECT_EQ(runner_of({"/w/mypackage.json", FileChange::kMade}), "a tool may run it without asking");
 }
