@@ -43,6 +43,15 @@ static int open_write(const char* path) {
   return 0;
 }
 
+/* Until the host has made it; half a minute at most. */
+static int await_file(const char* path) {
+  for (int i = 0; i < 3000; ++i) {
+    if (access(path, F_OK) == 0) return 0;
+    usleep(10000);
+  }
+  return ETIMEDOUT;
+}
+
 static int append(const char* path) {
   const int fd = open(path, O_WRONLY | O_APPEND);
   if (fd < 0) return errno;
@@ -131,10 +140,14 @@ static int mmap_exec(const char* path) {
   return code;
 }
 
-const struct act file_acts[] = {{"read", act_read},         {"open-write", open_write}, {"append", append},
-                                {"create", create},         {"unlink", act_unlink},     {"mkdir", act_mkdir},
-                                {"rmdir", act_rmdir},       {"stat", act_stat},         {"truncate", act_truncate},
-                                {"chmod", act_chmod},       {"utime", act_utime},       {"setxattr", act_setxattr},
-                                {"mkfifo", act_mkfifo},     {"mknod", act_mknod},       {"rename", act_rename},
-                                {"exchange", act_exchange}, {"set-id", set_id},         {"link", act_link},
-                                {"symlink", act_symlink},   {"mmap-exec", mmap_exec},   {NULL, NULL}};
+const struct act file_acts[] = {{"read", act_read},         {"open-write", open_write},
+                                {"append", append},         {"await", await_file},
+                                {"create", create},         {"unlink", act_unlink},
+                                {"mkdir", act_mkdir},       {"rmdir", act_rmdir},
+                                {"stat", act_stat},         {"truncate", act_truncate},
+                                {"chmod", act_chmod},       {"utime", act_utime},
+                                {"setxattr", act_setxattr}, {"mkfifo", act_mkfifo},
+                                {"mknod", act_mknod},       {"rename", act_rename},
+                                {"exchange", act_exchange}, {"set-id", set_id},
+                                {"link", act_link},         {"symlink", act_symlink},
+                                {"mmap-exec", mmap_exec},   {NULL, NULL}};
