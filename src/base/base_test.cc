@@ -89,6 +89,12 @@ TEST(Render, PutsTheCaretRightUnderEscapedText) {
             "m:1:3: error: x\n  1 | \\x1bab\n    |      ^\n");
 }
 
+TEST(Wrap, NoLineEndsInABlank) {
+  EXPECT_EQ(wrap("a  ->  b", 80, 2), "a  ->  b") << "blanks within a line stay";
+  EXPECT_EQ(wrap("aaaa  ->  bbbb", 10, 2), "aaaa  ->\n  bbbb");
+  EXPECT_EQ(wrap("aaaa  bbbb", 6, 0), "aaaa\nbbbb");
+}
+
 TEST(ResultTest, CarriesEitherSide) {
   const auto half = [](int n) -> Result<int, std::string> {
     if (n % 2 != 0) return fail(std::string("odd"));

@@ -203,14 +203,20 @@ std::string join(std::span<const std::string> parts, std::string_view separator)
 std::string wrap(std::string_view prose, std::size_t width, std::size_t indent) {
   std::string out;
   std::size_t column = indent;
+  std::size_t more_blanks = 0;  // between two words, beyond the one; where a line breaks they go with it
   for (std::string_view word : split(prose, ' ')) {
-    if (!out.empty() && column + 1 + word.size() > width) {
+    if (word.empty()) {
+      ++more_blanks;
+      continue;
+    }
+    if (!out.empty() && column + 1 + more_blanks + word.size() > width) {
       out += "\n" + std::string(indent, ' ');
       column = indent;
     } else if (!out.empty()) {
-      out += ' ';
-      ++column;
+      out.append(1 + more_blanks, ' ');
+      column += 1 + more_blanks;
     }
+    more_blanks = 0;
     out += word;
     column += word.size();
   }

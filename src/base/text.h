@@ -48,7 +48,8 @@ std::optional<std::uint64_t> parse_decimal(std::string_view text);
 std::vector<std::string_view> split(std::string_view text, char separator);
 std::string join(std::span<const std::string> parts, std::string_view separator);
 
-/// Breaks prose at spaces to lines of at most `width` columns, each but the first starting with `indent` spaces.
+/// Breaks prose at spaces to lines of at most `width` columns, each but the first starting with `indent` spaces. No
+/// line ends in a blank.
 std::string wrap(std::string_view prose, std::size_t width, std::size_t indent);
 
 }  // namespace cordon::base
