@@ -21,7 +21,7 @@ struct RefusedItem {
   std::string message;  ///< one sentence, bytes from outside quoted
   std::string mend;     ///< the smallest mend, or empty
   base::Span at;
-  bool is_grant = false;           ///< concerns one read/write/deny grant (validate lists it beside the grant)
+  bool is_grant = false;           ///< concerns one permission asked for (validate lists it beside its path, if one)
   std::optional<Feature> feature;  ///< the host fact that decided, if one did: dropped and probed anew once
   friend bool operator==(const RefusedItem&, const RefusedItem&) = default;
 };

@@ -10,31 +10,57 @@ namespace {
 
 using plan::Layer;
 
-void refuse(Draft& draft, const policy::Origin& at, std::string_view what, Layer layer) {
-  draft.refuse(Code::kNotSupportedYet, at.span, fmt::format("{} cannot be enforced by this version", what),
-               "remove the line; nothing runs while it stands");
-  draft.items.back().layer = layer;
+/// `mend` is what the same need can be met by today: a line that is merely gone is no answer to it.
+struct Missing {
+  std::string_view what;
+  Layer layer;
+  std::string_view mend;
+};
+
+constexpr std::string_view kLimitFromOutside =
+    "remove the line; bound the whole run from outside instead, for instance with systemd-run --scope";
+
+void refuse(Draft& draft, const policy::Origin& at, const Missing& missing) {
+  draft.refuse(Code::kNotSupportedYet, at.span, fmt::format("{} cannot be enforced by this version", missing.what),
+               std::string(missing.mend));
+  draft.items.back().layer = missing.layer;
+  draft.items.back().is_grant = true;
 }
 
 template <class Entries>
-void refuse_each(Draft& draft, const Entries& entries, std::string_view what, Layer layer) {
-  for (const auto& entry : entries) refuse(draft, entry.at, what, layer);
+void refuse_each(Draft& draft, const Entries& entries, const Missing& missing) {
+  for (const auto& entry : entries) refuse(draft, entry.at, missing);
+}
+
+void refuse_limits(Draft& draft, const policy::Limits& limits) {
+  const auto refuse_limit = [&](const policy::Origin& at, std::string_view what) {
+    refuse(draft, at, {what, Layer::kLimits, kLimitFromOutside});
+  };
+  if (!limits.memory.empty()) refuse_limit(limits.memory_at, "'limits.memory'");
+  if (!limits.cpu.empty()) refuse_limit(limits.cpu_at, "'limits.cpu'");
+  if (limits.pids) refuse_limit(limits.pids_at, "'limits.pids'");
 }
 
 }  // namespace
 
 void refuse_unsupported(Draft& draft) {
   const policy::Policy& policy = draft.policy;
-  refuse_each(draft, policy.publish, "'publish'", Layer::kNetwork);
-  refuse_each(draft, policy.agent, "'agent'", Layer::kNetwork);
-  refuse_each(draft, policy.wx, "'wx'", Layer::kExec);
-  refuse_each(draft, policy.allow, "'allow'", Layer::kSystemCalls);
-  refuse_each(draft, policy.devices, "'devices'", Layer::kFilesystem);
-  if (policy.exec.mode == policy::ExecMode::kList) refuse(draft, policy.exec.at, "a list under 'exec'", Layer::kExec);
-  const policy::Limits& limits = policy.limits;
-  if (!limits.memory.empty()) refuse(draft, limits.memory_at, "'limits.memory'", Layer::kLimits);
-  if (!limits.cpu.empty()) refuse(draft, limits.cpu_at, "'limits.cpu'", Layer::kLimits);
-  if (limits.pids) refuse(draft, limits.pids_at, "'limits.pids'", Layer::kLimits);
+  refuse_each(draft, policy.publish,
+              {"'publish'", Layer::kNetwork, "remove the line; the host cannot reach the target's ports yet"});
+  refuse_each(draft, policy.agent,
+              {"'agent'", Layer::kNetwork, "remove the line; the target cannot ask an agent to sign yet"});
+  refuse_each(draft, policy.wx,
+              {"'wx'", Layer::kExec, "remove the line; with exec: all a write grant can be executed from as well"});
+  refuse_each(draft, policy.allow,
+              {"'allow'", Layer::kSystemCalls, "remove the line; the target cannot make a sandbox of its own yet"});
+  refuse_each(draft, policy.devices,
+              {"'devices'", Layer::kFilesystem, "remove the line; the target has null, zero, random and tty only"});
+  if (policy.exec.mode == policy::ExecMode::kList) {
+    refuse(draft, policy.exec.at,
+           {"a list under 'exec'", Layer::kExec,
+            "write exec: all, which allows any program that it sees, or leave 'exec' out, which allows none"});
+  }
+  refuse_limits(draft, policy.limits);
 }
 
 }  // namespace cordon::planner

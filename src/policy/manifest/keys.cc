@@ -10,6 +10,7 @@ constexpr auto kNarrower = Wording::MoreIs::kNarrower;
 constexpr auto kNeither = Wording::MoreIs::kNeither;
 constexpr auto kOld = Since::kReference;
 constexpr auto kNew = Since::kCordon;
+constexpr auto kNotYet = Held::kNotYet;
 
 constexpr std::array kKeys = {
     Key{"entrypoint",
@@ -92,7 +93,8 @@ constexpr std::array kKeys = {
         &Policy::wx,
         {"may now write and execute in", "may no longer both write and execute in", kWider},
         "Directories in which files can be written and then executed",
-        "[./build]"},
+        "[./build]",
+        kNotYet},
     Key{"pin",
         kNew,
         Need::kOptional,
@@ -119,7 +121,8 @@ constexpr std::array kKeys = {
         &Policy::publish,
         {"the host can now reach its port", "the host can no longer reach its port", kWider},
         "Ports that the program listens on and the host can reach",
-        "[8080]"},
+        "[8080]",
+        kNotYet},
     Key{"host_services",
         kNew,
         Need::kOptional,
@@ -137,7 +140,8 @@ constexpr std::array kKeys = {
         &Policy::agent,
         {"may now use the agent", "may no longer use the agent", kWider},
         "Agents that can be asked to sign: ssh",
-        "[ssh]"},
+        "[ssh]",
+        kNotYet},
     Key{"exec",
         kOld,
         Need::kOptional,
@@ -146,7 +150,8 @@ constexpr std::array kKeys = {
         &Policy::exec,
         {"may now start", "may no longer start", kWider},
         "Which programs can be started: none (the default), none-strict, all, or a list of them",
-        "[git, ./tools/fmt]"},
+        "[git, ./tools/fmt]",
+        Held::kListNotYet},
     Key{"allow",
         kNew,
         Need::kOptional,
@@ -155,7 +160,8 @@ constexpr std::array kKeys = {
         &Policy::allow,
         {"is now allowed", "is no longer allowed", kWider},
         "Kernel interfaces opened for programs that sandbox themselves: nested-sandbox",
-        "[nested-sandbox]"},
+        "[nested-sandbox]",
+        kNotYet},
     Key{"devices",
         kNew,
         Need::kOptional,
@@ -164,7 +170,8 @@ constexpr std::array kKeys = {
         &Policy::devices,
         {"now uses the device", "no longer uses the device", kWider},
         "Devices that can be used",
-        "[/dev/kvm]"},
+        "[/dev/kvm]",
+        kNotYet},
     Key{"limits",
         kOld,
         Need::kOptional,
@@ -194,11 +201,11 @@ constexpr std::array kNetworkMembers = {
 
 constexpr std::array kLimitsMembers = {
     Member{"memory", kOld, Need::kOptional, Rule::kMemory, LimitText{&Limits::memory, &Limits::memory_at},
-           "Most memory, in bytes or with K, M or G (1024-based)"},
+           "Most memory, in bytes or with K, M or G (1024-based)", kNotYet},
     Member{"cpu", kOld, Need::kOptional, Rule::kPercent, LimitText{&Limits::cpu, &Limits::cpu_at},
-           "Most CPU time, as a share of one CPU: 50%, 200%"},
+           "Most CPU time, as a share of one CPU: 50%, 200%", kNotYet},
     Member{"pids", kOld, Need::kOptional, Rule::kCount, LimitCount{&Limits::pids, &Limits::pids_at},
-           "Most processes and threads at a time"},
+           "Most processes and threads at a time", kNotYet},
     Member{"timeout", kNew, Need::kOptional, Rule::kDuration, LimitText{&Limits::timeout, &Limits::timeout_at},
            "Longest run, with s, m or h; after it the run is ended"},
     Member{"tmp", kNew, Need::kOptional, Rule::kMemory, LimitText{&Limits::tmp, &Limits::tmp_at},

@@ -20,11 +20,12 @@ bool is_program(std::string_view text) {
 base::Diagnostic not_a_manifest(std::string_view text, std::string_view file) {
   const std::string_view what = is_program(text) ? "a program" : "a script";
   const std::string manifest = base::shown(std::string(file) + ".manifest.yaml");
+  const std::string name = base::shown("./" + std::string(file.substr(file.rfind('/') + 1)));
   const std::size_t line = is_script(text) ? text.substr(0, text.find('\n')).size() : 1;
   return {base::Severity::kError, "not-a-manifest",
           base::Span{std::string(file), is_script(text) ? 1U : 0U, 1, static_cast<std::uint32_t>(line)},
           "this is " + std::string(what) + ", not its manifest",
-          "give its manifest instead: " + manifest + " (cordon profile " + base::shown(file) + " drafts one)"};
+          "write its manifest and give that: " + manifest + ", of which the first line is entrypoint: " + name};
 }
 
 bool named_as_manifest(std::string_view file) { return file.ends_with(".yaml") || file.ends_with(".yml"); }

@@ -37,8 +37,7 @@ class Resolver {
     for (PathGrant& one : grants) {
       grant(one, "deny");
       if (one.path == "/")
-        fail("deny-root", one.at, "deny", base::quote(one.written) + " is \"/\" here: everything would be hidden",
-             "name what is to be hidden");
+        fail("deny-root", one.at, "deny", leads_to(one) + ": everything would be hidden", "name what is to be hidden");
     }
   }
 
@@ -52,6 +51,12 @@ class Resolver {
   [[nodiscard]] bool failed() const { return !problems_.empty(); }
 
  private:
+  /// What is written, and what it is here where that is not the same.
+  static std::string leads_to(const PathGrant& grant) {
+    const std::string written = base::quote(grant.written);
+    return grant.written == grant.path ? written : written + " is " + base::quote(grant.path) + " here";
+  }
+
   void fail(std::string code, const Origin& at, std::string_view key, std::string message, std::string hint) {
     problems_.push_back({base::Severity::kError, std::move(code), at.span, std::string(key) + ": " + std::move(message),
                          std::move(hint)});
@@ -92,12 +97,10 @@ class Resolver {
     const auto path = base::AbsPath::parse(grant.path);
     if (!path) return;
     if (path->is_root()) {
-      fail("write-root", grant.at, key,
-           base::quote(grant.written) + " is \"/\" here: the whole system would be writable",
+      fail("write-root", grant.at, key, leads_to(grant) + ": the whole system would be writable",
            "name the directory to write");
     } else if (home_ && home_->is_within(*path)) {
-      fail("write-home", grant.at, key,
-           base::quote(grant.written) + " is " + base::quote(grant.path) + " here: a whole home would be writable",
+      fail("write-home", grant.at, key, leads_to(grant) + ": a whole home would be writable",
            "name a directory below it");
     }
   }
