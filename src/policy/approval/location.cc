@@ -3,6 +3,8 @@
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <map>
+#include <utility>
 
 #include "base/text.h"
 #include "policy/approval/words.h"
@@ -54,6 +56,7 @@ class Judge {
   [[nodiscard]] std::string shown_writer(const AclWriter& writer) const;
   void judge_link(const WalkStep& link);
   void judge_directory(const WalkStep& step);
+  void judge_foreign_owner(const WalkStep& step);
   void judge_group_write(const WalkStep& step);
   void judge_file();
   void judge_place();
@@ -62,6 +65,8 @@ class Judge {
   Caller caller_;
   const AccountFiles& accounts_;
   std::vector<Finding> findings_;
+  /// For each other user who owns directories on the way: which finding says so, and of which.
+  std::map<uid_t, std::pair<std::size_t, std::vector<std::string>>> foreign_owners_;
 };
 
 OthersMayWrite Judge::others(const FileFacts& facts, const AclFacts& acl) const {
@@ -110,13 +115,25 @@ void Judge::judge_group_write(const WalkStep& step) {
   }
 }
 
+/// One finding for all the directories of one owner: they have one mend.
+void Judge::judge_foreign_owner(const WalkStep& step) {
+  auto& [finding, places] = foreign_owners_[step.facts.owner];
+  places.push_back(shown(step.path));
+  const std::string user = "user " + shown_user(accounts_, step.facts.owner);
+  if (places.size() > 1) {
+    findings_[finding].message =
+        "the directories " + base::join(places, ", ") + " belong to " + user + ", who can replace what is in them";
+    return;
+  }
+  finding = findings_.size();
+  add(Weight::kFatal, "directory-foreign-owner", step.path,
+      "the directory " + shown(step.path) + " belongs to " + user + ", who can replace what is in it",
+      "move the manifest to a directory of your own");
+}
+
 void Judge::judge_directory(const WalkStep& step) {
   const std::string where = "the directory " + shown(step.path);
-  if (is_foreign(step.facts.owner)) {
-    add(Weight::kFatal, "directory-foreign-owner", step.path,
-        where + " belongs to user " + shown_user(accounts_, step.facts.owner) + ", who can replace what is in it",
-        "move the manifest to a directory of your own");
-  }
+  if (is_foreign(step.facts.owner)) judge_foreign_owner(step);
   // In a sticky directory only the owner of an entry, of the directory, or root renames and removes; all three are
   // judged on their own.
   if ((step.facts.mode & S_ISVTX) != 0) return;

@@ -159,6 +159,17 @@ TEST(Location, IsForeignToRootWhereItIsAUsers) {
   EXPECT_EQ(findings[1].code, "file-foreign-owner");
 }
 
+TEST(Location, NamesAllTheDirectoriesOfOneOwnerAtOnce) {
+  ManifestFile manifest = sound();
+  manifest.walk.push_back(directory("/d", kBob, 0755));
+  manifest.walk.push_back(directory("/d/e", kBob, 0755));
+  manifest.walk.push_back(directory("/d/e/f", kBob, 0755));
+  const auto findings = judge(manifest);
+  ASSERT_EQ(findings.size(), 1U);
+  EXPECT_EQ(findings[0].message,
+            "the directories /d, /d/e, /d/e/f belong to user 1001 (bob), who can replace what is in them");
+}
+
 TEST(Findings, NameThePathThePersonAndTheMend) {
   ManifestFile manifest = sound();
   manifest.walk.push_back(directory("/d\n", kBob, 0757));
