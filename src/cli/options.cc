@@ -30,7 +30,7 @@ constexpr std::array kRunFlags = {
     kUpstreamProxy,
     kProxyEnv,
     kAcceptAlias,
-    OptionRow{"--dry-run", "", "show the plan and run nothing"},
+    OptionRow{"--dry-run", "", "show the plan of an approved manifest and run nothing (inspect needs no approval)"},
     OptionRow{"--report", "FILE", "write what became of the run to FILE, as JSON", Times::kOnce, Complete::kFile},
     OptionRow{"--as-root", "", "stay root although the entrypoint belongs to somebody else"},
     OptionRow{"--run-id", "ID", "name the run's scope (needs limits)"},

@@ -31,15 +31,24 @@ Refused unknown_flag(const CommandRow& command, std::string_view word) {
                  std::move(mend));
 }
 
-/// `npm install` where a manifest belongs: the other door's spelling, without its dashes.
+bool is_named_as_manifest(std::string_view word) { return word.ends_with(".yaml") || word.ends_with(".yml"); }
+
+/// Arguments of the program behind its manifest; or `npm install` where a manifest belongs, the other door's spelling
+/// without its dashes.
+std::string mend_of_more(const std::vector<std::string>& operands) {
+  std::string list, line;
+  for (const std::string& word : operands) line += " " + base::shown(word);
+  if (!is_named_as_manifest(operands.front())) return command_line_mend(line);
+  for (std::size_t i = 1; i < operands.size(); ++i) list += (list.empty() ? "" : ", ") + base::quote(operands[i]);
+  return fmt::format("the program's arguments stand in its manifest: args: [{}]", list);
+}
+
 Refused too_many(const CommandRow& command, const Arguments& arguments) {
   if (command.operands != Operands::kRun)
     return mistake(command, "too-many-operands",
                    fmt::format("{} does not take {}", command.name, base::quote(arguments.operands.back())));
-  std::string line;
-  for (const std::string& word : arguments.operands) line += " " + base::shown(word);
   return mistake(command, "too-many-operands", "run takes one manifest, and nothing after it",
-                 fmt::format("did you mean: cordon run --{}", line));
+                 mend_of_more(arguments.operands));
 }
 
 base::Result<void, Refused> check_operands(const CommandRow& command, const Arguments& arguments) {
@@ -102,6 +111,11 @@ std::string option_words(const OptionRow& option) {
 }
 
 }  // namespace
+
+std::string command_line_mend(std::string_view command_line) {
+  return fmt::format("did you mean: cordon run --{}? It needs a manifest: this version runs no bare command",
+                     command_line);
+}
 
 std::string Arguments::value(std::string_view option) const {
   const auto found = options.find(option);

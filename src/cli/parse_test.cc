@@ -77,8 +77,9 @@ TEST(Parse, AMissingManifestIsNamed) {
 }
 
 TEST(Parse, ACommandWithoutItsDashesIsAskedAbout) {
-  EXPECT_EQ(mistake("run", {"npm", "install", "left pad"}).mend,
-            "did you mean: cordon run -- npm install \"left pad\"");
+  EXPECT_EQ(
+      mistake("run", {"npm", "install", "left pad"}).mend,
+      "did you mean: cordon run -- npm install \"left pad\"? It needs a manifest: this version runs no bare command");
 }
 
 TEST(Parse, AFlagWithoutItsValueSaysWhatBelongsThere) {

@@ -4,10 +4,12 @@
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <climits>
 #include <expected>
 #include <utility>
 
+#include "base/error.h"
 #include "base/text.h"
 #include "kernel/file.h"
 #include "policy/approval/new_file.h"
@@ -21,6 +23,23 @@ constexpr std::string_view kPrefix = ".cordon-report-";
 
 std::unexpected<base::Error> cannot(const std::string& path, std::string why) {
   return base::fail(base::Error{.operation = "--report", .subject = path, .detail = std::move(why)});
+}
+
+/// Behind the name of a directory: why nothing can be put there.
+std::string why_no_place(kernel::Errno why) {
+  switch (why.code) {
+    case ENOENT:
+      return "does not exist: make it first, or name another directory";
+    case ENOTDIR:
+      return "is no directory: name one";
+    case EACCES:
+    case EPERM:
+      return "is not yours to write in: name a directory that is";
+    case EROFS:
+      return "is on a file system that is mounted read-only: name another directory";
+    default:
+      return fmt::format("cannot be used ({}): name another directory", base::errno_name(why.code));
+  }
 }
 
 /// Where the directory really lies, for whoever is asked to name that.
@@ -54,12 +73,12 @@ base::Result<ReportFile> ReportFile::at(const std::string& path, std::uint32_t c
                                      : fmt::format("a link is on the way to it; give its real path: {}/{}",
                                                    base::shown(real), base::shown(name)));
   }
-  if (!held) return base::fail(kernel::error_at(held.error(), path));
+  if (!held) return cannot(path, fmt::format("{} {}", base::shown(directory), why_no_place(held.error())));
   ReportFile file(std::move(*held), std::move(name), path, caller);
   CORDON_OK(file.may_replace());
   // Whoever learns after the run that nothing can be written there has lost what the run cost.
   if (auto proof = NewFile::create(file.directory_, kPrefix); !proof)
-    return base::fail(kernel::error_at(proof.error(), path));
+    return cannot(path, fmt::format("{} {}", base::shown(directory), why_no_place(proof.error())));
   return file;
 }
 

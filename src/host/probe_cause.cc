@@ -147,7 +147,7 @@ MaybeReason namespace_refused(const Failure& failure, const HostClues& clues) {
   }
   if (clues.apparmor_restrict_userns == "1") {
     return Reason{"AppArmor gives programs without a profile no user namespace (Ubuntu 23.10 and later)",
-                  "install the profile of Cordon's launcher (cordon doctor --fix-script writes it), or: "
+                  "give Cordon's launcher an AppArmor profile that has the rule 'userns,', or: "
                   "sysctl -w kernel.apparmor_restrict_unprivileged_userns=0"};
   }
   if (clues.seccomp_filtered) {

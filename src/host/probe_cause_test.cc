@@ -49,8 +49,8 @@ TEST(Cause, NamesUbuntusAppArmor) {
     const FeatureFact fact = why(feature, EACCES, host);
     EXPECT_EQ(fact.state, Availability::kNo);
     EXPECT_THAT(fact.cause, HasSubstr("AppArmor"));
-    EXPECT_THAT(fact.mend, AllOf(HasSubstr("cordon doctor --fix-script"),
-                                 HasSubstr("kernel.apparmor_restrict_unprivileged_userns=0")));
+    EXPECT_THAT(fact.mend,
+                AllOf(HasSubstr("an AppArmor profile"), HasSubstr("kernel.apparmor_restrict_unprivileged_userns=0")));
   }
   EXPECT_THAT(why(Feature::kOpenat2, EACCES, host).cause, Not(HasSubstr("AppArmor")));
 }

@@ -105,4 +105,36 @@ TEST(Docs, EveryDecisionIsListed) {
   }
 }
 
+/// Every flag and command of the table that the program reads.
+std::set<std::string> words_of_the_command_line() {
+  return matches(slurp(kRoot / "src/cli/options.cc"),
+                 std::regex(R"((?:OptionRow|CommandRow)(?: \w+)?\{\s*"([a-z-]+)\")"));
+}
+
+TEST(Words, NoMendAndNoPageNamesACommandOrAFlagThatIsNotThere) {
+  auto known = words_of_the_command_line();
+  known.insert({"--help", "--version"});
+  ASSERT_THAT(known, Contains("approve"));
+  ASSERT_THAT(known, Contains("--accept-alias"));
+  // In code a command stands in a text for people, its name first; "Cordon" in prose is written large.
+  const std::regex command(
+      R"re("[^"\n]*\bcordon (?!and |blocked |cordon |manifest |runs |this |with )([a-z]+)[^"\n]*")re");
+  const std::regex flag(R"re("[^"\n]*\bcordon [a-z]+ (--[a-z][a-z-]*)[^"\n]*")re");
+  const std::regex shown(R"((?:^|\n|`)(?:\$ | {4})?cordon ([a-z]+))");
+  int seen = 0;
+  for (const auto& entry : fs::recursive_directory_iterator(kRoot / "src")) {
+    const std::string name = entry.path().string();
+    if (!name.ends_with(".cc") || name.ends_with("_test.cc") || name.ends_with("completion.cc")) continue;
+    const std::string text = slurp(entry.path());
+    for (const std::regex* pattern : {&command, &flag})
+      for (const std::string& word : matches(text, *pattern)) {
+        EXPECT_THAT(known, Contains(word)) << name;
+        ++seen;
+      }
+  }
+  for (const char* page : {"README.md", "docs/manifest.md", "docs/network.md", "docs/threat-model.md"})
+    for (const std::string& word : matches(slurp(kRoot / page), shown)) EXPECT_THAT(known, Contains(word)) << page;
+  EXPECT_GE(seen, 8);
+}
+
 }  // namespace

@@ -91,7 +91,7 @@ std::string hint_for_missing(std::string_view path) {
   if (const auto meant = base::did_you_mean(path, candidates)) return "did you mean " + shown(*meant) + "?";
   if (near.size() == 1) return "did you mean " + shown(near.front()) + "?";
   if (!near.empty()) return "the manifests there are " + list_of(near);
-  return "`cordon profile SCRIPT` drafts a manifest";
+  return "a manifest is a short file beside its program; the shortest is the line entrypoint: ./PROGRAM";
 }
 
 Diagnostics unreachable(std::string_view path, const WalkFailure& failure) {

@@ -220,7 +220,7 @@ TEST_P(OpenManifest, GuessesTheManifestThatWasMeant) {
     EXPECT_THAT(problem_of(at("two/biuld.manifest.yaml")).hint, HasSubstr(at("two/build.manifest.yaml")));
     EXPECT_THAT(problem_of(at("two")).hint, HasSubstr("test.manifest.yaml"));
     EXPECT_THAT(problem_of(top()).hint, HasSubstr("did you mean " + at("fetch.py.manifest.yaml")));
-    EXPECT_THAT(problem_of(at("none/m.yaml")).hint, HasSubstr("cordon profile"));
+    EXPECT_THAT(problem_of(at("none/m.yaml")).hint, HasSubstr("entrypoint: ./PROGRAM"));
     EXPECT_EQ(manifest_beside(at("fetch.py")), at("fetch.py.manifest.yaml"));
     EXPECT_EQ(manifest_beside(at("none")), "");
     ASSERT_EQ(::chdir(top().c_str()), 0);
