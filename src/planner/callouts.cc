@@ -27,13 +27,6 @@ bool is_system_tree(std::string_view real) {
   return std::ranges::any_of(kTrees, [&](std::string_view tree) { return within(real, tree); });
 }
 
-/// "out/result.json", which is about to become a directory.
-bool looks_like_file(std::string_view path) {
-  const std::string_view name = name_of(path);
-  const std::size_t dot = name.rfind('.');
-  return dot != std::string_view::npos && dot != 0 && dot + 1 < name.size() && name.size() - dot <= 6;
-}
-
 class Review {
  public:
   Review(const policy::Policy& policy, const plan::HostFacts& facts)
@@ -211,6 +204,12 @@ std::string resolved_program(const policy::Policy& policy, const plan::HostFacts
   const plan::ProgramHop& last = program->hops.back();
   return last.file.state == PathState::kPresent && last.format == plan::ProgramFormat::kElf ? last.file.real
                                                                                             : std::string();
+}
+
+std::string working_directory(const policy::Policy& policy, const plan::HostFacts& facts) {
+  const PathFact* entrypoint = fact_of(facts, policy.entrypoint.path);
+  if (entrypoint == nullptr || entrypoint->state != PathState::kPresent) return {};
+  return std::string(parent_of(entrypoint->real));
 }
 
 }  // namespace cordon::planner

@@ -176,7 +176,10 @@ PathFact FakeHost::resolve(const std::string& asked) const {
     if (here != nodes_.end() && here->second.kind == Node::Kind::kDeadMount) return stop(PathState::kFailed, EIO);
     if (here != nodes_.end() && here->second.kind != Node::Kind::kDirectory)
       return stop(PathState::kNotDirectory, ENOTDIR);
-    if (here != nodes_.end() && !may(here->second, 1)) return stop(PathState::kDenied, EACCES);
+    if (here != nodes_.end() && !may(here->second, 1)) {
+      at = below(at, name);
+      return stop(PathState::kDenied, EACCES);
+    }
     if (here != nodes_.end() && facts.uid == 0 && (here->second.mode & 1) == 0) {
       gates.push_back({at, here->second.uid, here->second.gid, here->second.mode, false});
     }

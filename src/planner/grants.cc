@@ -38,6 +38,7 @@ class Grants {
   void refuse(const PathGrant& grant, Code code, const std::string& label, std::string_view message, std::string mend);
   void want(const PathFact& fact, Access access, Why why, const std::string& label, const PathGrant& grant);
   void read_root(const PathGrant& grant, const std::string& label);
+  bool check_no_pattern(const PathGrant& grant, const std::string& label, const PathFact& fact);
   bool check_write_place(const PathGrant& grant, const std::string& label, const PathFact& fact);
   bool check_write_access(const PathGrant& grant, const std::string& label, const PathFact& fact);
   [[nodiscard]] bool covers_home(std::string_view real) const {
@@ -196,10 +197,22 @@ bool dangles(const PathFact& fact) {
   return !named || within(named->str(), fact.first_absent);
 }
 
+/// Taken as it stands it makes a directory of that very name, or hides nothing, and somebody believes otherwise.
+bool Grants::check_no_pattern(const PathGrant& grant, const std::string& label, const PathFact& fact) {
+  if (fact.state != PathState::kAbsent) return true;
+  const std::string_view missing = std::string_view(fact.real).substr(parent_of(fact.first_absent).size());
+  const bool pattern = missing.find_first_of("*?[") != std::string_view::npos;
+  if (!pattern && missing.find('$') == std::string_view::npos) return true;
+  refuse(grant, Code::kPathCannotBeChecked, label,
+         fmt::format("{} are not expanded, and nothing has this name", pattern ? "patterns" : "variables"),
+         pattern ? "name the directory that holds the files" : "write the path out; ~ stands for the home");
+  return false;
+}
+
 void Grants::write(const PathGrant& grant) {
   std::string label;
   const PathFact* fact = check("write", grant, label);
-  if (fact == nullptr || !check_write_place(grant, label, *fact)) return;
+  if (fact == nullptr || !check_write_place(grant, label, *fact) || !check_no_pattern(grant, label, *fact)) return;
   if (dangles(*fact)) {
     return refuse(grant, Code::kWriteNotFileOrDirectory, label,
                   fmt::format("it is a link to {}, which does not exist", base::shown(fact->real)),
@@ -213,6 +226,14 @@ void Grants::write(const PathGrant& grant) {
   if (!check_write_access(grant, label, *fact)) return;
   if (fact->state == PathState::kAbsent) {
     draft_.note("makes-directory", fmt::format("{}: {} will be made", label, base::shown(fact->real)), grant.at.span);
+    if (looks_like_file(fact->real)) {
+      draft_.note(
+          "write-looks-like-file",
+          fmt::format("{}: a directory is made, though it looks like the name of a file; if a file is meant, make "
+                      "it first, or grant its directory",
+                      label),
+          grant.at.span);
+    }
   }
   want(*fact, Access::kWritable, Why::kWrite, label, grant);
 }
@@ -221,11 +242,7 @@ void Grants::deny(const PathGrant& grant) {
   std::string label;
   const PathFact* fact = check("deny", grant, label);
   if (fact == nullptr) return;
-  if (fact->state == PathState::kAbsent && grant.path.find_first_of("*?[") != std::string::npos) {
-    // Taken as it stands it hides nothing, and somebody believes that it does.
-    return refuse(grant, Code::kPathCannotBeChecked, label, "patterns are not expanded, and no file has this name",
-                  "name the directory that holds the files");
-  }
+  if (!check_no_pattern(grant, label, *fact)) return;
   if (fact->real == "/" || covers_home(fact->real)) {
     return refuse(grant, Code::kDenyTooBroad, label,
                   fmt::format("{} is the root directory, your home, or holds it", base::shown(fact->real)),

@@ -169,6 +169,29 @@ TEST(Grants, AMissingReadIsANoteAndAMissingWriteIsMade) {
   EXPECT_FALSE(bind->create_owner_uid);
 }
 
+TEST(Grants, ADirectoryThatIsMadeUnderTheNameOfAFileIsSaid) {
+  FakeHost host = with_script("#!/bin/sh");
+  const auto codes = [&](const char* path) {
+    return note_codes(must_plan(host.plan(PolicyMaker("/home/me/p/run").write(path).policy)));
+  };
+  EXPECT_THAT(codes("/home/me/out.txt"), Contains("write-looks-like-file"));
+  EXPECT_THAT(codes("/home/me/out"), Not(Contains("write-looks-like-file")));
+}
+
+TEST(Grants, ANameWithAPatternInItThatExistsIsAName) {
+  FakeHost host = with_script("#!/bin/sh");
+  host.directory("/home/me/[id]", 1000);
+  EXPECT_TRUE(bind_at(must_plan(host.plan(PolicyMaker("/home/me/p/run").write("/home/me/[id]/out").policy)),
+                      "/home/me/[id]/out"));
+}
+
+TEST(Grants, WhatCannotBeLookedAtIsNamedWithTheDirectoryThatForbidsIt) {
+  FakeHost host = with_script("#!/bin/sh");
+  host.directory("/shut", 0, 0700);
+  const auto verdict = host.plan(PolicyMaker("/home/me/p/run").read("/shut/x").policy);
+  EXPECT_THAT(testing::must_refuse(verdict).items.front().message, HasSubstr("in /shut you may not look at x"));
+}
+
 TEST(Grants, ASingleFileMayBeWritten) {
   FakeHost host = with_script("#!/bin/sh");
   host.file("/home/me/log", "x", 1000);

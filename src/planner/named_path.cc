@@ -56,7 +56,8 @@ void refuse_state(Draft& draft, const Named& named, const PathFact& fact) {
                     "shorten it");
     case PathState::kDenied:
       return refuse(draft, named, Code::kPathCannotBeChecked,
-                    fmt::format("{} cannot be checked: you may not search {}", path, base::shown(fact.real)),
+                    fmt::format("{} cannot be checked: in {} you may not look at {}", path,
+                                base::shown(parent_of(fact.real)), base::shown(name_of(fact.real))),
                     "name a path that you can reach yourself");
     case PathState::kFailed:
       return refuse(draft, named, Code::kPathCannotBeChecked,

@@ -16,6 +16,12 @@ std::string_view parent_of(std::string_view path) {
 
 std::string_view name_of(std::string_view path) { return path.substr(path.rfind('/') + 1); }
 
+bool looks_like_file(std::string_view path) {
+  const std::string_view name = name_of(path);
+  const std::size_t dot = name.rfind('.');
+  return dot != std::string_view::npos && dot != 0 && dot + 1 < name.size() && name.size() - dot <= 6;
+}
+
 std::size_t depth_of(std::string_view path) {
   return path == "/" ? 0 : static_cast<std::size_t>(std::ranges::count(path, '/'));
 }

@@ -15,6 +15,7 @@ bool within(std::string_view path, std::string_view ancestor);
 
 std::string_view parent_of(std::string_view path);  ///< "/" is its own parent
 std::string_view name_of(std::string_view path);    ///< last component; "" for "/"
+bool looks_like_file(std::string_view path);        ///< "out/result.json", by its name alone
 std::size_t depth_of(std::string_view path);        ///< number of components; 0 for "/"
 
 using base::path_before;

@@ -63,4 +63,7 @@ std::vector<Callout> callouts(const policy::Policy& policy, const plan::HostFact
 /// The interpreter (or the program itself) that would really be started on this host; empty where it cannot be told.
 std::string resolved_program(const policy::Policy& policy, const plan::HostFacts& facts);
 
+/// Where the program is started: the directory of the entrypoint itself, links followed; empty where it cannot be told.
+std::string working_directory(const policy::Policy& policy, const plan::HostFacts& facts);
+
 }  // namespace cordon::planner

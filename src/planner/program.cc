@@ -9,6 +9,7 @@
 #include "base/text.h"
 #include "planner/named_path.h"
 #include "planner/path_text.h"
+#include "planner/planner.h"
 #include "planner/shims.h"
 
 namespace cordon::planner {
@@ -271,7 +272,7 @@ std::vector<std::string> final_argv(const policy::Policy& policy, const ProgramF
 Program find_program(Draft& draft, const Identity& identity) {
   Program out;
   out.entrypoint = check_entrypoint(draft, identity);
-  if (out.entrypoint != nullptr) out.working_directory = std::string(parent_of(out.entrypoint->real));
+  if (out.entrypoint != nullptr) out.working_directory = working_directory(draft.policy, draft.facts);
   if (!has_interpreter(draft) && out.entrypoint == nullptr) return out;
   auto program = program_chain(draft.policy, draft.facts);
   if (!program) {

@@ -49,9 +49,9 @@ const std::vector<Case>& cases() {
       {"no user namespaces", Code::kFeatureMissing,
        [](H h, P) {
          h.facts.feature(plan::Feature::kUserNamespace) = {plan::Availability::kNo, 1, "clone(CLONE_NEWUSER)",
-                                                           "AppArmor restricts them", "cordon doctor --fix-script"};
+                                                           "AppArmor restricts them", "give it a profile"};
        },
-       "clone(CLONE_NEWUSER) failed (EPERM); AppArmor restricts them", "doctor --fix-script", 0},
+       "clone(CLONE_NEWUSER) failed (EPERM); AppArmor restricts them", "give it a profile", 0},
       {"a proc that cannot be mounted", Code::kFeatureMissing,
        [](H h, P) {
          h.facts.feature(plan::Feature::kProcMount) = {plan::Availability::kNo, 1, "fsmount(proc)", "/proc is masked", "unmask it"};
@@ -75,7 +75,7 @@ const std::vector<Case>& cases() {
          p.policy.limits.memory_at = {{"m.yaml", 2, 1, 1}, ""};
        },
        "limits.memory", "remove"},
-      {"a list of programs", Code::kNotSupportedYet, [](H, P p) { p.exec(policy::ExecMode::kList); }, "exec", "remove"},
+      {"a list of programs", Code::kNotSupportedYet, [](H, P p) { p.exec(policy::ExecMode::kList); }, "exec", "write exec: all"},
       {"wx", Code::kNotSupportedYet, [](H, P p) { p.policy.wx.push_back({"~/x", "/home/me/x", {{"m.yaml", 2, 1, 1}, ""}}); }, "wx", ""},
       {"publish", Code::kNotSupportedYet, [](H, P p) { p.policy.publish.push_back({"80", {{"m.yaml", 2, 1, 1}, ""}}); }, "publish", ""},
       // Any path.
@@ -150,6 +150,10 @@ const std::vector<Case>& cases() {
        [](H h, P p) { h.directory("/home/me/d", 1000); p.write("/home/me/d").deny("/home/me/d"); }, "deny:", ""},
       {"deny: ~", Code::kDenyTooBroad, [](H, P p) { p.deny("/home/me"); }, "home", "hidden anyway"},
       {"deny: /", Code::kDenyTooBroad, [](H, P p) { p.deny("/"); }, "root directory", ""},
+      {"writing by a pattern", Code::kPathCannotBeChecked, [](H, P p) { p.write("/home/me/out/*.txt"); },
+       "patterns are not expanded, and nothing has this name", "name the directory"},
+      {"writing by a variable", Code::kPathCannotBeChecked, [](H, P p) { p.write("/home/me/$OUT/x"); },
+       "variables are not expanded", "write the path out"},
       {"denying what the target could make", Code::kDenyMissingInWrite,
        [](H h, P p) { h.directory("/home/me/w", 1000); p.deny("/home/me/w/.env").write("/home/me/w"); }, "lets the target make it", "mkdir"},
       // Other names of credentials.

@@ -183,17 +183,33 @@ class Holding {
   std::unordered_set<std::string> linked_;
 };
 
+/// The first few by name: whose program fails for one of them looks for that name.
+std::string named(std::string_view what, std::vector<std::string_view> paths) {
+  constexpr std::size_t kMost = 8;
+  std::ranges::sort(paths, path_before);
+  std::string out(what);
+  for (std::size_t i = 0; i < std::min(paths.size(), kMost); ++i) out += (i == 0 ? ": " : ", ") + base::shown(paths[i]);
+  if (paths.size() > kMost) out += fmt::format(" and {} more (cordon inspect lists them)", paths.size() - kMost);
+  return out;
+}
+
 void say_what_is_in_force(Draft& draft, const std::vector<Want>& wants) {
-  std::size_t hidden = 0, read_only = 0, absent = 0;
+  std::vector<std::string_view> hidden, read_only;
+  std::size_t absent = 0;
   for (const Want& want : wants) {
     if (want.why != Why::kShield && want.why != Why::kHeld) continue;
-    (want.absent ? absent : want.why == Why::kShield ? hidden : read_only) += 1;
+    if (want.absent)
+      ++absent;
+    else
+      (want.why == Why::kShield ? hidden : read_only).push_back(want.path);
   }
-  if (hidden + read_only + absent == 0) return;
-  draft.note("shields",
-             fmt::format("shields below what is granted: {} hidden, {} read-only, {} held although they do not exist",
-                         hidden, read_only, absent),
-             {});
+  if (!hidden.empty()) draft.note("shields-hidden", named("hidden below what is granted", std::move(hidden)), {});
+  if (!read_only.empty())
+    draft.note("shields-read-only", named("read-only below what is granted", std::move(read_only)), {});
+  if (absent > 0)
+    draft.note("shields-absent",
+               fmt::format("shielded names that do not exist below what is granted, and cannot be made: {}", absent),
+               {});
 }
 
 }  // namespace

@@ -33,6 +33,34 @@ bool is_held(const plan::Plan& plan, std::string_view target) {
   return bind && bind->attributes.read_only;
 }
 
+std::string note_of(const plan::Plan& plan, std::string_view code) {
+  for (const plan::Note& note : plan.notes)
+    if (note.code == code) return note.text;
+  return {};
+}
+
+TEST(Shields, WhatIsHiddenOrReadOnlyIsNamedAndWhatIsNotThereIsCounted) {
+  FakeHost host = with_script("#!/bin/sh");
+  host.directory("/home/me/.ssh", 1000);
+  host.directory("/home/me/.gnupg", 1000);
+  host.directory("/home/me/p/.vscode", 1000);
+  const plan::Plan plan =
+      must_plan(host.plan(PolicyMaker("/home/me/p/run").read("/home/me").write("/home/me/p").policy));
+  EXPECT_EQ(note_of(plan, "shields-hidden"), "hidden below what is granted: /home/me/.gnupg, /home/me/.ssh");
+  EXPECT_EQ(note_of(plan, "shields-read-only"), "read-only below what is granted: /home/me/p/.vscode");
+  EXPECT_THAT(note_codes(plan), Contains("shields-absent"));
+}
+
+TEST(Shields, OfManyThatAreHiddenTheFirstAreNamedAndTheOthersCounted) {
+  FakeHost host = with_script("#!/bin/sh");
+  for (const char* store : {".ssh", ".gnupg", ".aws", ".azure", ".kube", ".docker", ".password-store", ".electrum",
+                            ".minisign", ".mozilla"})
+    host.directory(std::string("/home/me/") + store, 1000);
+  const plan::Plan plan = must_plan(host.plan(PolicyMaker("/home/me/p/run").read("/home/me").policy));
+  EXPECT_THAT(note_of(plan, "shields-hidden"), ::testing::EndsWith(" and 2 more (cordon inspect lists them)"));
+  EXPECT_EQ(note_of(plan, "shields-read-only") + note_of(plan, "shields-absent"), "");
+}
+
 TEST(Shields, RunningServicesAreNotShownByAGrantOfTheRoot) {
   FakeHost host = with_script("#!/bin/sh");
   host.file("/run/secret", "x");
