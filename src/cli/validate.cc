@@ -1,6 +1,5 @@
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "base/text.h"
@@ -12,15 +11,6 @@
 
 namespace cordon::cli {
 namespace {
-
-/// What `--strict` does not let pass: a stamp that does not hold, whatever a run would refuse, a grant that names
-/// nothing.
-bool holds_strictly(const report::ManifestView& view) {
-  const bool missing = std::ranges::any_of(
-      view.grants, [](const report::GrantView& grant) { return grant.missing && grant.key == "read"; });
-  return view.approval == report::ApprovalState::kCurrent && report::runnable(view) && report::grants_hold(view) &&
-         !missing;
-}
 
 void add_findings(const Invocation& invocation, const Opened& opened, report::ManifestView& view) {
   if (opened.stamp == policy::manifest::StampState::kUnapproved) return;
@@ -69,12 +59,13 @@ int validate(Context& context, const Arguments& arguments) {
   add_findings(invocation, *opened, view);
   add_landings(invocation, *host, *opened, *decided, view);
   for (const base::Diagnostic& note : opened->notes) view.notes.push_back({note.code, note.message, note.at});
+  if (arguments.has("--strict")) view.strict_problems = report::strict_problems(view);
   if (json)
     context.output.print(report::manifest_document(policy::manifest::to_json(opened->as_written), view));
   else
     context.output.print(report::validate_text(view, opened->file.text, invocation.out.style));
   if (context.output.broken()) return kRefused;
-  if (arguments.has("--strict") && !holds_strictly(view)) return kRefused;
+  if (view.strict_problems && !view.strict_problems->empty()) return kRefused;
   if (ask_relocatable && !view.relocatable.value_or(false)) return kRefused;
   return 0;
 }

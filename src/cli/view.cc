@@ -151,6 +151,7 @@ report::ManifestView view_of(const Opened& opened, const Host& host, const plann
   view.interpreter_args = values_of(policy.interpreter_args);
   view.args = values_of(policy.args);
   view.program = planner::resolved_program(policy, host.facts);
+  view.working_directory = planner::working_directory(policy, host.facts);
   for (const policy::EnvGrant& grant : policy.env) {
     view.environment.push_back(grant.name);
     if (!grant.supplied && !host.facts.environment.contains(grant.name)) view.unset_environment.push_back(grant.name);

@@ -196,7 +196,9 @@ void put_run(Json& out, const Report& report) {
   put_left_behind(out, report.left);
   put_list(out, "accepted_aliases", report.accepted_aliases, alias_json);
   put_list(out, "verified", report.verifications, verification_json);
-  put_list(out, "notes", report.notes, note_json);
+  std::vector<plan::Note> notes = report.notes;
+  notes.insert(notes.end(), report.told.begin(), report.told.end());
+  put_list(out, "notes", notes, note_json);
   out["wall_ms"] = report.wall_ms;
 }
 
@@ -377,8 +379,11 @@ std::string manifest_document(const nlohmann::ordered_json& policy, const Manife
   if (view.credential_aliases_partial) out["credential_aliases_partial"] = true;
   put_list(out, "unset_env", view.unset_environment, [](const std::string& name) { return Json(name); });
   put_text(out, "program", view.program);
+  put_text(out, "working_directory", view.working_directory);
   if (!view.layers.empty()) out["report"] = posture_json(view.layers);
   if (view.relocatable) out["relocatable"] = *view.relocatable;
+  if (view.strict_problems)
+    put_list(out, "strict_problems", *view.strict_problems, [](const std::string& why) { return Json(why); });
   put_list(out, "pinned_paths", view.pinned_paths, [](const std::string& path) { return Json(path); });
   return document(out);
 }

@@ -128,17 +128,48 @@ std::string approval_words(const ManifestView& view) {
   return out;
 }
 
+std::size_t refused_grants(const ManifestView& view) {
+  const auto paths = std::ranges::count_if(view.grants, [](const GrantView& grant) { return !grant.refused.empty(); });
+  const auto others = std::ranges::count_if(view.problems, &plan::RefusedItem::is_grant);
+  return static_cast<std::size_t>(paths + others);
+}
+
+std::vector<std::string> missing_reads(const ManifestView& view) {
+  std::vector<std::string> out;
+  for (const GrantView& grant : view.grants)
+    if (grant.missing && grant.key == "read") out.push_back(grant.written);
+  return out;
+}
+
+/// A run that would be refused is not called runnable, whatever refuses it.
+std::string runnable_words(const ManifestView& view, const Style& style) {
+  if (!runnable(view)) return yes_no(false, style);
+  if (grants_hold(view)) return yes_no(true, style);
+  return yes_no(false, style) + ", a run would be refused";
+}
+
+std::string grants_words(const ManifestView& view, const Style& style) {
+  if (const std::size_t refused = refused_grants(view); refused != 0)
+    return yes_no(false, style) + ", " + counted(refused, "is", "are") + " refused";
+  const std::size_t missing = missing_reads(view).size();
+  return yes_no(true, style) + (missing == 0 ? std::string(", all hold here")
+                                             : ", but " + counted(missing, "names", "name") + " nothing here");
+}
+
+std::string strict_words(const ManifestView& view) {
+  return view.strict_problems->empty() ? "yes" : "no: " + base::join(*view.strict_problems, "; ");
+}
+
 std::string footer_text(const ManifestView& view, const Style& style) {
-  const auto refused = static_cast<std::size_t>(
-      std::ranges::count_if(view.grants, [](const GrantView& grant) { return !grant.refused.empty(); }));
-  std::string out = "\nrunnable:     " + yes_no(runnable(view), style) + "\n";
-  out += "grants:       " +
-         (refused == 0 ? yes_no(true, style) + ", all hold here"
-                       : yes_no(false, style) + ", " + counted(refused, "is", "are") + " refused") +
-         "\n";
+  std::string out = "\nrunnable:     " + runnable_words(view, style) + "\n";
+  out += "grants:       " + grants_words(view, style) + "\n";
   if (view.relocatable) out += laid_out({"", "relocatable:", Paint::kNone, " " + relocatable_words(view), 14}, style);
   const Paint paint = view.approval == ApprovalState::kCurrent ? Paint::kGreen : Paint::kRed;
   out += laid_out({"", "approval:    ", paint, approval_words(view), 14}, style);
+  if (view.strict_problems)
+    out += laid_out(
+        {"", "strict:      ", view.strict_problems->empty() ? Paint::kGreen : Paint::kRed, strict_words(view), 14},
+        style);
   return out;
 }
 
@@ -156,16 +187,27 @@ std::string_view approval_code(ApprovalState state) {
   CORDON_CHECK(false);
 }
 
-bool grants_hold(const ManifestView& view) {
-  return std::ranges::all_of(view.grants, [](const GrantView& grant) { return grant.refused.empty(); });
-}
+bool grants_hold(const ManifestView& view) { return refused_grants(view) == 0; }
 
 bool runnable(const ManifestView& view) { return view.problems.empty(); }
+
+std::vector<std::string> strict_problems(const ManifestView& view) {
+  std::vector<std::string> out;
+  if (view.approval == ApprovalState::kUnapproved) out.emplace_back("nobody approved it");
+  if (view.approval == ApprovalState::kStale) out.emplace_back("the approval is stale");
+  if (!runnable(view)) out.emplace_back("it is not runnable");
+  if (const std::size_t refused = refused_grants(view); refused != 0)
+    out.push_back(counted(refused, "grant is", "grants are") + " refused");
+  if (const auto missing = missing_reads(view); !missing.empty())
+    out.push_back(shown_list(missing, ", ") + (missing.size() == 1 ? " names" : " name") + " nothing here");
+  return out;
+}
 
 std::string summary_text(const ManifestView& view, const Style& style) {
   Rows rows;
   add_rows(rows, "runs", {command_words(view)});
   if (!view.program.empty()) add_rows(rows, "started as", {base::shown(view.program)});
+  if (!view.working_directory.empty()) add_rows(rows, "runs in", {base::shown(view.working_directory)});
   add_rows(rows, "may read", grants_of(view, "read"));
   add_rows(rows, "may write", grants_of(view, "write"));
   add_rows(rows, "never sees", grants_of(view, "deny"));
@@ -181,9 +223,14 @@ std::string summary_text(const ManifestView& view, const Style& style) {
 }
 
 std::string callouts_text(const ManifestView& view, const Style& style) {
-  if (view.callouts.empty()) return {};
+  // The summary above has said it in its own row.
+  const auto is_new = [](const plan::Note& callout) {
+    return callout.code != "env-not-set" && callout.code != "interpreter-resolved";
+  };
+  if (std::ranges::none_of(view.callouts, is_new)) return {};
   std::string out = "\n" + painted(Paint::kBold, "worth a second look:", style) + "\n";
   for (const plan::Note& callout : view.callouts) {
+    if (!is_new(callout)) continue;
     const std::string place = callout.at.line == 0 ? std::string() : fmt::format("line {}: ", callout.at.line);
     out += laid_out({"  ", "-", Paint::kYellow, place + callout.text, 2}, style);
   }

@@ -34,7 +34,8 @@ struct ManifestView {
   std::string entrypoint;  ///< as written
   std::string interpreter;
   std::vector<std::string> interpreter_args, args;
-  std::string program;  ///< what would really be started here; empty where it cannot be told
+  std::string program;            ///< what would really be started here; empty where it cannot be told
+  std::string working_directory;  ///< where it would be started; empty where it cannot be told
   std::vector<std::string> environment;
   std::vector<std::string> unset_environment;
   std::vector<GrantView> grants;
@@ -46,7 +47,7 @@ struct ManifestView {
   std::vector<std::pair<std::string, std::string>> others;  ///< any other key, and its words
   std::vector<std::string> pins;
 
-  std::vector<plan::RefusedItem> problems;  ///< refusals that concern no single grant
+  std::vector<plan::RefusedItem> problems;  ///< refusals that concern no grant above: the program, the host, other keys
   std::vector<plan::Note> callouts;         ///< worth a second look
   std::vector<plan::Note> notes;
   std::vector<LayerLine> layers;                ///< as planned; empty where refused
@@ -56,12 +57,19 @@ struct ManifestView {
   std::string approval_detail;            ///< which pinned file changed, who could rewrite the manifest, …
   std::optional<bool> relocatable;        ///< only where it was asked
   std::vector<std::string> pinned_paths;  ///< entries that tie the manifest to this host
+  /// Only where it was asked: what --strict does not let pass, in words.
+  std::optional<std::vector<std::string>> strict_problems;
   friend bool operator==(const ManifestView&, const ManifestView&) = default;
 };
 
-/// Nothing refuses.
+/// No permission that is asked for is refused.
 bool grants_hold(const ManifestView& view);
+/// Nothing is wrong with the program, the host, or a key of its own. A run needs both.
 bool runnable(const ManifestView& view);
+
+/// What `--strict` does not let pass: a stamp that does not hold, whatever a run would refuse, a read grant that names
+/// nothing. One sentence for each; empty where all is well.
+std::vector<std::string> strict_problems(const ManifestView& view);
 
 /// The permissions in people's words: what `approve` puts before the question.
 std::string summary_text(const ManifestView& view, const Style& style);

@@ -25,6 +25,7 @@ ManifestView fetch() {
   view.interpreter = "python3";
   view.args = {"--all", "two words"};
   view.program = "/usr/bin/python3.11";
+  view.working_directory = "/srv/p";
   view.environment = {"LANG", "TOKEN"};
   view.unset_environment = {"TOKEN"};
   view.grants = {{"read", "./in", "/srv/p/in", false, {}, {}},
@@ -41,6 +42,7 @@ TEST(ManifestView, SaysThePermissionsInPeoplesWords) {
             "m.yaml\n"
             "  runs         python3 ./fetch.py --all \"two words\"\n"
             "  started as   /usr/bin/python3.11\n"
+            "  runs in      /srv/p\n"
             "  may read     ./in  →  /srv/p/in\n"
             "               ./gone  →  /srv/p/gone  (absent)\n"
             "  may write    ./out  →  /srv/p/out  (will be made)\n"
@@ -53,8 +55,11 @@ TEST(ManifestView, SaysThePermissionsInPeoplesWords) {
 
 TEST(ManifestView, ValidateEndsWithOneLineForEachVerdict) {
   const std::string said = validate_text(fetch(), "", Style{});
-  EXPECT_THAT(said,
-              testing::EndsWith("\nrunnable:     yes\ngrants:       yes, all hold here\napproval:     current\n"));
+  EXPECT_THAT(said, testing::EndsWith(
+                        "\nrunnable:     yes\ngrants:       yes, but 1 names nothing here\napproval:     current\n"));
+  ManifestView whole = fetch();
+  whole.grants.erase(whole.grants.begin() + 1);
+  EXPECT_THAT(validate_text(whole, "", Style{}), testing::HasSubstr("\ngrants:       yes, all hold here\n"));
 }
 
 TEST(ManifestView, ARefusedGrantIsMarkedAndSaidInTheRunsOwnWords) {
@@ -67,9 +72,32 @@ TEST(ManifestView, ARefusedGrantIsMarkedAndSaidInTheRunsOwnWords) {
                                        "  4 | write: ['/']\n"
                                        "    |         ^\n"
                                        "  mend: name the directory that it needs\n"));
+  EXPECT_THAT(said, testing::HasSubstr("runnable:     no, a run would be refused\n"));
   EXPECT_THAT(said, testing::HasSubstr("grants:       no, 1 is refused\n"));
   EXPECT_THAT(said, testing::HasSubstr("approval:     unapproved (cordon approve m.yaml)\n"));
   EXPECT_FALSE(grants_hold(view));
+}
+
+TEST(ManifestView, ARefusedPermissionThatIsNoPathCountsAmongTheGrants) {
+  ManifestView view = fetch();
+  view.problems = {refused_write(), refused_write()};
+  EXPECT_FALSE(grants_hold(view));
+  EXPECT_THAT(validate_text(view, "", Style{}),
+              testing::HasSubstr("runnable:     no\ngrants:       no, 2 are refused\n"));
+}
+
+TEST(ManifestView, StrictEndsWithWhatItDoesNotLetPass) {
+  ManifestView view = fetch();
+  view.approval = ApprovalState::kStale;
+  view.grants.push_back({"write", "/", "/", false, {refused_write()}, {}});
+  view.strict_problems = strict_problems(view);
+  EXPECT_THAT(validate_text(view, "", Style{}),
+              testing::EndsWith("strict:       no: the approval is stale; 1 grant is refused;\n"
+                                "              ./gone names nothing here\n"));
+  ManifestView sound = fetch();
+  sound.grants.clear();
+  sound.strict_problems = strict_problems(sound);
+  EXPECT_THAT(validate_text(sound, "", Style{}), testing::EndsWith("strict:       yes\n"));
 }
 
 TEST(ManifestView, CalloutsNameTheirLine) {
@@ -78,6 +106,12 @@ TEST(ManifestView, CalloutsNameTheirLine) {
       {"exec-all", "it may start any program that it can see", {.file = "m.yaml", .line = 9, .column = 1}}};
   EXPECT_EQ(callouts_text(view, Style{}),
             "\nworth a second look:\n  - line 9: it may start any program that it can see\n");
+}
+
+TEST(ManifestView, WhatTheSummarySaysInItsOwnRowIsNoCallout) {
+  ManifestView view = fetch();
+  view.callouts = {{"env-not-set", "env: TOKEN is not set here", {}}, {"interpreter-resolved", "it is python3.11", {}}};
+  EXPECT_EQ(callouts_text(view, Style{}), "");
 }
 
 TEST(ManifestView, ANoteAboutALineThatACalloutNamesIsNotToldTwice) {

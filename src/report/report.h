@@ -71,6 +71,7 @@ struct Report {
   std::vector<plan::Lapse> lapses;
   std::vector<plan::Degradation> degradations;
   std::vector<plan::Note> notes;
+  std::vector<plan::Note> told;                  ///< set by cli/: said when the run began, and not again at its end
   std::vector<plan::Alias> accepted_aliases;     ///< other names of credentials that the target saw
   std::vector<std::string> missing_read_grants;  ///< as written; set by cli/
   plan::LeftBehind left;                         ///< set by cli/
