@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 
 #include "base/text.h"
 #include "cli/commands.h"
@@ -40,7 +41,7 @@ report::ApproveView approve_view(const Opened& opened, const approval::ApproveRe
     view.changes.push_back({report::ChangeLine::Effect::kDiffers, change});
   view.journal_note = review.journal_note;
   for (const approval::Finding& finding : review.findings)
-    view.findings.push_back(approval::to_diagnostic(finding, opened.file.written_path));
+    if (!finding.fatal) view.findings.push_back(approval::to_diagnostic(finding, opened.file.written_path));
   view.will_clamp = review.will_clamp;
   return view;
 }
@@ -58,13 +59,14 @@ report::Refused refused_one(std::string code, std::string message, std::string m
 /// Everything that forbids a stamp: what a run would refuse, and a place where others can rewrite the manifest.
 base::Result<void, Stop> may_stamp(const Opened& opened, const planner::Verdict& verdict,
                                    const approval::ApproveReview& review) {
-  if (const auto* refusal = std::get_if<plan::Refusal>(&verdict))
-    return base::fail(stop(report::refused(*refusal), opened.file.text));
-  if (!review.fatal) return {};
+  report::Refused all;
+  if (const auto* refusal = std::get_if<plan::Refusal>(&verdict)) all = report::refused(*refusal);
   base::Diagnostics fatal;
   for (const approval::Finding& finding : review.findings)
     if (finding.fatal) fatal.push_back(approval::to_diagnostic(finding, opened.file.written_path));
-  return base::fail(stop(report::refused(fatal)));
+  if (!fatal.empty()) std::ranges::move(report::refused(fatal).items, std::back_inserter(all.items));
+  if (all.items.empty()) return {};
+  return base::fail(stop(std::move(all), opened.file.text));
 }
 
 /// Nothing where the answer is yes, or was given with --yes.
@@ -144,7 +146,9 @@ int approve(Context& context, const Arguments& arguments) {
     context.output.print(report::already_approved_text(words, style));
     return context.output.broken() ? kRefused : 0;
   }
-  const report::ManifestView view = view_of(*opened, *host, *decided, AskRelocatable::kNo);
+  report::ManifestView view = view_of(*opened, *host, *decided, AskRelocatable::kNo);
+  for (const base::Diagnostic& note : opened->notes)
+    view.callouts.push_back({note.code, note.hint.empty() ? note.message : note.message + "; " + note.hint, note.at});
   context.output.print(report::summary_text(view, style) + report::callouts_text(view, style) +
                        report::review_text(words, style));
   if (auto allowed = may_stamp(*opened, *decided, review); !allowed) return stopped(allowed.error());

@@ -38,13 +38,14 @@ base::Result<void> record_landings(const Invocation& invocation, const plan::Hos
       approval_caller(invocation));
 }
 
-base::Result<void, Stop> require_landings(const Opened& opened, const LandingCheck& check) {
+base::Result<void, Stop> require_landings(const Invocation& invocation, const Opened& opened,
+                                          const LandingCheck& check) {
   if (check.changes.empty()) return {};
   plan::RefusedItem item;
   item.code = "approval-stale";
   item.at.file = opened.file.written_path;
   item.message = "since it was approved, " + base::join(check.changes, "; ");
-  item.mend = fmt::format("look at it and approve again: cordon approve {}", base::shown(opened.file.written_path));
+  item.mend = approving_mend(invocation, opened, "look at it and approve it again");
   report::Refused refused;
   refused.items.push_back(std::move(item));
   return base::fail(stop(std::move(refused), opened.file.text));

@@ -26,6 +26,7 @@ base::Result<void> record_landings(const Invocation& invocation, const plan::Hos
                                    const std::string& fingerprint, const LandingCheck& check);
 
 /// Nothing where the manifest leads where it led; else why the run is refused.
-base::Result<void, Stop> require_landings(const Opened& opened, const LandingCheck& check);
+base::Result<void, Stop> require_landings(const Invocation& invocation, const Opened& opened,
+                                          const LandingCheck& check);
 
 }  // namespace cordon::cli

@@ -54,6 +54,8 @@ class Job {
   base::Result<plan::Outcome> stream(supervise::Run& run);
   void note_refused_overlay(const std::string& source, const base::Error& error);
   bool assumed_wrongly(const plan::Plan& plan, const plan::Outcome& outcome);
+  void tell(plan::Note note);
+  void tell_of_grants(const plan::Plan& plan);
   void warn_of_location();
   int conclude(report::Report report);
   int stopped(const Stop& why);
@@ -70,7 +72,7 @@ class Job {
   std::optional<Opened> opened_;
   std::optional<supervise::Prepared> prepared_;
   std::optional<ReportFile> report_file_;
-  std::vector<plan::Note> location_notes_;
+  std::vector<plan::Note> told_;  ///< notes that were said when the run began
   plan::LeftBehind left_;
   bool time_used_ = false;
   base::Fd records_;
@@ -113,7 +115,7 @@ void mend_a_command(const host::Caller& caller, const std::string& word, report:
   for (std::string_view directory : base::split(path->second, ':')) {
     const std::string candidate = std::string(directory) + "/" + word;
     if (directory.empty() || !kernel::faccessat2(kernel::kHere, candidate.c_str(), X_OK, 0)) continue;
-    refused.items.front().mend = fmt::format("did you mean: cordon run -- {}", base::shown(word));
+    refused.items.front().mend = command_line_mend(" " + base::shown(word));
     return;
   }
 }
@@ -174,7 +176,7 @@ base::Result<plan::Plan, Stop> Job::prepare() {
 /// The approval is of what was seen here, not of whatever a link or a `#!` line says today.
 base::Result<void, Stop> Job::hold_to_landings(const plan::Plan& plan) {
   const LandingCheck check = check_landings(context_.invocation, host_->facts, *opened_, plan);
-  CORDON_OK(require_landings(*opened_, check));
+  CORDON_OK(require_landings(context_.invocation, *opened_, check));
   if (check.recorded || arguments_.has("--dry-run")) return {};
   const bool written =
       check.unusable.empty() &&
@@ -184,8 +186,7 @@ base::Result<void, Stop> Job::hold_to_landings(const plan::Plan& plan) {
       written ? "the approval did not record what links and '#!' lines lead to here: it is recorded now, and held from "
                 "here on"
               : "what links and '#!' lines lead to could not be recorded, so a change of it will not be noticed";
-  location_notes_.push_back({written ? "leads-recorded" : "leads-not-recorded", text, {}});
-  if (!json_) context_.output.say(fmt::format("cordon: note: {}\n", text));
+  tell({written ? "leads-recorded" : "leads-not-recorded", text, {}});
   return {};
 }
 
@@ -279,12 +280,37 @@ void Job::note_refused_overlay(const std::string& source, const base::Error& err
   fact.operation = error.operation;
 }
 
+void Job::tell(plan::Note note) {
+  if (!json_) {
+    const std::string at = note.at.line == 0 ? std::string() : fmt::format(" (line {})", note.at.line);
+    context_.output.say(report::laid_out({"cordon: ", "note:", report::Paint::kYellow, note.text + at, 2},
+                                         context_.invocation.err.style));
+  }
+  told_.push_back(std::move(note));
+}
+
+/// What a grant means that is surely meant otherwise, and under --strict whatever grants nothing: said however the run
+/// ends.
+void Job::tell_of_grants(const plan::Plan& plan) {
+  for (const plan::Note& note : plan.notes) {
+    const bool strictly = note.code == "missing-read" && opened_->policy.posture.strict;
+    if (strictly || note.code == "write-looks-like-file") tell(note);
+  }
+  for (const base::Diagnostic& note : opened_->notes) {
+    const auto grants_nothing = [&](const plan::Note& other) {
+      return other.code == "missing-read" && other.at.line == note.at.line && other.at.column == note.at.column;
+    };
+    if (note.code == "not-expanded" && std::ranges::any_of(plan.notes, grants_nothing))
+      tell({note.code, fmt::format("{}, and nothing has this name; {}", note.message, note.hint), note.at});
+  }
+}
+
 void Job::warn_of_location() {
   if (opened_->stamp != policy::manifest::StampState::kCurrent) return;
   for (const policy::approval::Finding& finding : findings(context_.invocation, *opened_)) {
     base::Diagnostic diagnostic = policy::approval::to_diagnostic(finding, opened_->file.written_path);
     diagnostic.severity = base::Severity::kWarning;
-    location_notes_.push_back({finding.code, finding.message, diagnostic.at});
+    told_.push_back({finding.code, finding.message, diagnostic.at});
     if (!json_) context_.output.say(report::text(diagnostic, {}, context_.invocation.err.style));
   }
 }
@@ -336,7 +362,8 @@ int Job::stopped(const Stop& why) {
 
 int Job::conclude(report::Report report) {
   report.left = std::move(left_);
-  report.notes.insert(report.notes.end(), location_notes_.begin(), location_notes_.end());
+  std::erase_if(report.notes, [&](const plan::Note& note) { return std::ranges::find(told_, note) != told_.end(); });
+  report.told = std::move(told_);
   for (const policy::PathGrant& grant : opened_->policy.read) {
     const auto fact = host_->facts.paths.find(grant.path);
     if (fact != host_->facts.paths.end() && fact->second.state == plan::PathState::kAbsent)
@@ -367,6 +394,7 @@ int Job::go() {
     show_plan(context_, *plan, json_);
     return context_.output.broken() ? kRefused : 0;
   }
+  tell_of_grants(*plan);
   auto outcome = start_and_wait(*plan);
   if (outcome && assumed_wrongly(*plan, *outcome)) {
     plan = planned();

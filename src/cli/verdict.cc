@@ -172,6 +172,18 @@ std::vector<approval::Finding> findings(const Invocation& invocation, const Open
   return approval::judge_location(opened.file, approval_caller(invocation), approval::read_account_files());
 }
 
+std::string approving_mend(const Invocation& invocation, const Opened& opened, std::string_view act) {
+  const std::string command = fmt::format("cordon approve {}", base::shown(opened.file.written_path));
+  const std::vector<approval::Finding> found = findings(invocation, opened);
+  const auto fatal = std::ranges::find_if(found, &approval::Finding::fatal);
+  if (fatal == found.end()) return fmt::format("{}: {}", act, command);
+  const std::uint32_t owner = opened.file.facts.owner;
+  if (owner != 0 && owner != invocation.caller.uid)
+    return fmt::format("let user {}, whose file it is, {}: {}",
+                       approval::shown_user(approval::read_account_files(), owner), act, command);
+  return fmt::format("{}; then {}: {}", fatal->remedy, act, command);
+}
+
 approval::ApproveReview review(const Invocation& invocation, const plan::HostFacts& facts, const Opened& opened) {
   const approval::Caller caller = approval_caller(invocation);
   const std::string stamp = opened.as_written.provenance ? opened.as_written.provenance->approves : std::string();
@@ -192,7 +204,6 @@ base::Result<void, Stop> require_stamp(const Invocation& invocation, const plan:
   if (opened.stamp == manifest::StampState::kCurrent) return {};
   plan::RefusedItem item;
   item.at.file = opened.file.written_path;
-  const std::string name = base::shown(opened.file.written_path);
   if (opened.stamp == manifest::StampState::kUnapproved) {
     item.code = "not-approved";
     item.message = "nobody has approved this manifest";
@@ -200,7 +211,7 @@ base::Result<void, Stop> require_stamp(const Invocation& invocation, const plan:
     item.code = "approval-stale";
     item.message = drift_words(review(invocation, facts, opened));
   }
-  item.mend = fmt::format("read it and stamp it: cordon approve {}", name);
+  item.mend = approving_mend(invocation, opened, "read it and stamp it");
   report::Refused refused;
   refused.items.push_back(std::move(item));
   return base::fail(stop(std::move(refused), opened.file.text));

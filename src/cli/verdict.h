@@ -10,6 +10,7 @@
 
 #include <functional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/result.h"
@@ -80,6 +81,10 @@ base::Result<void, Stop> require_stamp(const Invocation& invocation, const plan:
 
 /// Who else can rewrite the manifest or put another in its place; asked only where a stamp is at stake.
 std::vector<policy::approval::Finding> findings(const Invocation& invocation, const Opened& opened);
+
+/// "read it and stamp it: cordon approve m.yaml", or whose turn that is, or what must be mended first: where approve
+/// would refuse it is not the next step.
+std::string approving_mend(const Invocation& invocation, const Opened& opened, std::string_view act);
 
 policy::approval::JournalPlaces journal_places(const host::Caller& caller, const std::string& home);
 policy::approval::Caller approval_caller(const Invocation& invocation);

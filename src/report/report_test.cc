@@ -61,6 +61,25 @@ TEST(Report, NamesWhatMayExplainAFailureOnceItHappened) {
             "cordon:   read: ./data.csv does not exist here (m.yaml:4)\n");
 }
 
+TEST(Report, SaysWhatWasLiftedHoweverTheRunEnded) {
+  plan::Plan plan = small_plan();
+  plan.notes = {{"shield-lifted", "read: ~/.ssh: it holds keys", {.file = "m.yaml", .line = 4, .column = 3}}};
+  for (const int code : {0, 1})
+    EXPECT_EQ(words(plan, ran(code)), "cordon: lifted: read: ~/.ssh: it holds keys (m.yaml:4)\n") << code;
+}
+
+TEST(Report, ExplainsNoFailureByWhatIsNotThere) {
+  plan::Plan plan = small_plan();
+  plan.notes = {{"shields-absent", "shielded names that do not exist: 19", {}}};
+  EXPECT_EQ(words(plan, ran(1)), "");
+}
+
+TEST(Report, SaysNothingTwiceThatWasToldWhenTheRunBegan) {
+  Report report = make_report(small_plan(), ran(1));
+  report.told = {{"directory-world-writable", "told at the start", {}}};
+  EXPECT_EQ(text(report, Style{}), "");
+}
+
 TEST(Report, NamesEachDeniedProgramAndTheOneLineThatAllowsThem) {
   plan::Outcome outcome = ran(126);
   outcome.exec_attempts = {{"/usr/bin/git", 12, 3}, {"", 13, 1}, {"/tmp/a\nb", 14, 1}};

@@ -192,6 +192,15 @@ void say_aliases(Lines& lines, const Report& report) {
     lines.say("accepted:", Paint::kYellow, fmt::format("and {} more", aliases.size() - kAliasesShown));
 }
 
+/// So is what a line of the manifest shows although it is shielded.
+void say_lifted(Lines& lines, const Report& report) {
+  for (const plan::Note& note : report.notes)
+    if (note.code == "shield-lifted") lines.say("lifted:", Paint::kYellow, note.text + place(note.at));
+}
+
+/// What may explain a failure. A name that nothing stands at does so seldom, and every checkout has a score of them.
+bool may_explain(const plan::Note& note) { return note.code != "shield-lifted" && note.code != "shields-absent"; }
+
 void say_degradations(Lines& lines, const Report& report) {
   for (const plan::Degradation& degradation : report.degradations) {
     lines.say("weaker:", Paint::kYellow, fmt::format("{}: {}", plan::layer_name(degradation.layer), degradation.what));
@@ -203,11 +212,12 @@ void say_degradations(Lines& lines, const Report& report) {
 void say_notes(Lines& lines, const Report& report) {
   const bool failed = report.ending == Ending::kSignalled ? !is_plain(report.signal)
                                                           : report.ending == Ending::kExited && report.exit_code != 0;
-  if (!failed || report.notes.empty()) return;
+  if (!failed || std::ranges::none_of(report.notes, may_explain)) return;
   lines.say(report.ending == Ending::kSignalled
                 ? std::string("this may be why:")
                 : fmt::format("the target ended with code {}; this may be why:", report.exit_code));
-  for (const plan::Note& note : report.notes) lines.below(note.text + place(note.at));
+  for (const plan::Note& note : report.notes)
+    if (may_explain(note)) lines.below(note.text + place(note.at));
 }
 
 }  // namespace
@@ -222,6 +232,7 @@ std::string text(const Report& report, const Style& style) {
   say_blocked(lines, report);
   say_unreached(lines, report);
   say_aliases(lines, report);
+  say_lifted(lines, report);
   for (const std::string& sentence : left_behind_sentences(report.left))
     lines.say("changed:", Paint::kYellow, sentence);
   say_degradations(lines, report);

@@ -144,6 +144,28 @@ TEST_P(ManifestOfOthers, AManifestThatSomebodyElseOwnsIsNotApproved) {
   EXPECT_EQ(refused.code, 125) << refused;
 }
 
+TEST_P(ManifestOfOthers, RootIsToldWhoseTurnItIsAndEachReasonOnce) {
+  Scene theirs(ordinary_user());
+  theirs.tree().write("work/fail.sh", "#!/bin/sh\nexit 3\n", 0755);
+  const std::string manifest = theirs.manifest("entrypoint: ./fail.sh\n");
+  const auto as_root = [&](std::vector<std::string> words) {
+    return theirs.cordon(std::move(words)).as(GetParam()).env("HOME", scene.home()).run();
+  };
+  const Finished refused = as_root({"run", manifest});
+  EXPECT_EQ(refused.code, 125);
+  EXPECT_TRUE(refused.says("let user " + std::to_string(ordinary_user().uid))) << refused;
+  const Finished approve = as_root({"approve", "--yes", manifest});
+  EXPECT_EQ(approve.code, 125);
+  const std::string all = approve.out + approve.err;
+  EXPECT_EQ(all.find("rewrite it"), all.rfind("rewrite it")) << approve;
+  EXPECT_EQ(all.find("of your own"), all.rfind("of your own")) << "one mend for all directories" << approve;
+  ASSERT_EQ(theirs.approve(manifest).code, 0);
+  const Finished failed = as_root({"run", manifest});
+  EXPECT_EQ(failed.code, 3) << failed;
+  EXPECT_EQ(failed.err.find("rewrite it"), failed.err.rfind("rewrite it")) << failed;
+  EXPECT_EQ(failed.err.find("can replace"), failed.err.rfind("can replace")) << failed;
+}
+
 TEST_P(ManifestOfOthers, AnothersHomeCannotBeGranted) {
   // The caller is an ordinary user; the grant is a directory that only its owner may enter.
   Scene mine(ordinary_user());
