@@ -160,7 +160,7 @@ g commit -q -m second
 g worktree add -q tree && git -C tree status --porcelain
 g submodule status
 find . -maxdepth 1 -type f
-test -f .envrc && test ! -s .envrc && cat .envrc .mcp.json && echo empty files to everybody else
+test -d .envrc && test -z "$(ls -A .envrc)$(ls -A .mcp.json)" && echo empty directories to everybody else
 )sh";
 
 // `git add -A` must not take what stands for names that do not exist.
@@ -171,7 +171,7 @@ TEST_P(GitPlaces, GitListsNoNameThatIsHeld) {
   ASSERT_EQ(scene.bare({"/bin/sh", "-c", first}).code, 0);
   scene.tree().write("work/look.sh", kGitLooks, 0755);
   const Finished inside = scene.sandboxed("entrypoint: ./look.sh\nexec: all\nwrite: [./q]\n");
-  EXPECT_EQ(inside.out, "?? mine\nA  mine\n./mine\nempty files to everybody else\n") << inside;
+  EXPECT_EQ(inside.out, "?? mine\nA  mine\n./mine\nempty directories to everybody else\n") << inside;
   EXPECT_EQ(scene.bare({"git", "-C", "q", "show", "--name-only", "--format=%s"}).out, "second\n\nmine\n");
   EXPECT_EQ(scene.bare({"git", "-C", "q", "status", "--porcelain"}).out, "?? tree/\n") << "what the target made itself";
 }
