@@ -82,14 +82,20 @@ TEST_P(HostSwap, NoCredentialIsReadWhereTheHostMovedItsStoreAwayAndMadeAnother) 
   ASSERT_GT(planted.size(), 200U);
   std::vector<std::string> acts;
   for (const Planted& each : planted) acts.push_back("show-file=" + each.sentinel);
-  Running run = start(acts, kReads);
-  for (const Planted& each : planted) {
-    if (fs::exists(each.store)) fs::rename(each.store, each.store + ".moved");
+  Finished ended;
+  // Where Cordon's own look at the start comes after the host it sees that a mask has moved, and ends the run.
+  for (int i = 0; i < 5 && ended.code != 0; ++i) {
+    Running run = start(acts, kReads);
+    ::usleep(300'000);
+    for (const Planted& each : planted) {
+      if (fs::exists(each.store)) fs::rename(each.store, each.store + ".moved" + std::to_string(i));
+    }
+    for (const Planted& each : planted) {
+      if (!fs::exists(each.sentinel)) write(each.sentinel, kSentinel);
+    }
+    ended = go(run);
+    EXPECT_THAT(ended.out, Not(HasSubstr("| " + std::string(kSentinel))));
   }
-  for (const Planted& each : planted) {
-    if (!fs::exists(each.sentinel)) write(each.sentinel, kSentinel);
-  }
-  const Finished ended = go(run);
   EXPECT_EQ(ended.code, 0) << ended.err;
   EXPECT_EQ(lines(ended, "| ").size(), 0U);
   for (const std::string& act : acts) EXPECT_THAT(verdict(ended, act), testing::StartsWith("DENIED")) << act;

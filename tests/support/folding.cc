@@ -214,15 +214,15 @@ class Server {
 FoldingMount::FoldingMount(const std::string& backing, std::string point) : point_(std::move(point)) {
   const int device = ::open("/dev/fuse", O_RDWR | O_CLOEXEC);
   require(device >= 0, "/dev/fuse");
+  const std::string options =
+      "fd=" + std::to_string(device) + ",rootmode=40000,user_id=0,group_id=0,allow_other,default_permissions";
+  require(::mount("fold", point_.c_str(), "fuse", MS_NOSUID | MS_NODEV, options.c_str()) == 0, "mount " + point_);
   server_ = ::fork();
   require(server_ >= 0, "fork");
   if (server_ == 0) {
     ::prctl(PR_SET_PDEATHSIG, SIGKILL);
     Server(device, backing).serve();
   }
-  const std::string options =
-      "fd=" + std::to_string(device) + ",rootmode=40000,user_id=0,group_id=0,allow_other,default_permissions";
-  require(::mount("fold", point_.c_str(), "fuse", MS_NOSUID | MS_NODEV, options.c_str()) == 0, "mount " + point_);
   ::close(device);
 }
 
