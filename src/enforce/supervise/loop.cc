@@ -203,8 +203,22 @@ base::Result<void> Run::Loop::handle(Source source, std::uint32_t events) {
   return {};
 }
 
+/// Init closes its control socket when it gets to it, which may be after the execve. A stopped child: the limit.
+base::Result<void> Run::Loop::settle_execve() {
+  CORDON_OK(on_control());
+  const std::uint64_t limit = running_ns() + (50 * kNsPerMs);
+  while (progress_.is_ready() && control_.valid() && !outcome_ && running_ns() < limit) {
+    std::array open{pollfd{.fd = listener_ ? listener_->fd().get() : -1, .events = POLLIN, .revents = 0},
+                    pollfd{.fd = control_.get(), .events = POLLIN, .revents = 0}};
+    static_cast<void>(kernel::poll(open, 1));
+    if (open[0].revents != 0) CORDON_OK(on_listener(static_cast<std::uint32_t>(open[0].revents)));
+    CORDON_OK(on_control());
+  }
+  return {};
+}
+
 base::Result<void> Run::Loop::on_signals() {
-  CORDON_OK(on_control());  // whether there is a target to pass it on to
+  CORDON_OK(settle_execve());  // whether there is a target to pass it on to
   while (const auto arrived = signals_->next()) {
     dismiss_questions();
     react(policy_.on_signal(arrived->signal, arrived->origin, running_ns()));

@@ -79,6 +79,7 @@ class Run::Loop {
   void close(base::Fd& fd);
 
   base::Result<void> handle(Source source, std::uint32_t events);
+  base::Result<void> settle_execve();
   base::Result<void> on_signals();
   void on_cancel();
   base::Result<void> on_control();
