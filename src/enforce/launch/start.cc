@@ -1,7 +1,6 @@
 #include "enforce/launch/start.h"
 
 #include <poll.h>
-#include <spawn.h>
 #include <sys/wait.h>
 
 #include <array>
@@ -17,6 +16,7 @@
 #include "base/text.h"
 #include "enforce/launch/encode.h"
 #include "enforce/launch/image.h"
+#include "enforce/launch/spawn.h"
 #include "enforce/launch/streams.h"
 #include "kernel/file.h"
 #include "kernel/process.h"
@@ -108,10 +108,9 @@ Result<Launcher> find_launcher(const LauncherSource& source) {
   return embedded_launcher(why.detail.empty() ? base::errno_name(why.code) : std::move(why.detail));
 }
 
-/// Of this process; all of them where that cannot be told.
-sigset_t ignored_signals() {
-  sigset_t out;
-  ::sigfillset(&out);
+/// The signals that this process ignores; all of them where that cannot be told. Bit n - 1 is signal n.
+std::uint64_t ignored_signals() {
+  constexpr std::uint64_t kAll = ~std::uint64_t{0};
   std::array<char, 4096> status;
   const auto file = kernel::openat(kernel::kHere, "/proc/self/status", O_RDONLY);
   const auto size = file ? kernel::read(*file, std::as_writable_bytes(std::span(status))) : 0;
@@ -119,63 +118,19 @@ sigset_t ignored_signals() {
   constexpr std::string_view kField = "\nSigIgn:\t";
   constexpr std::size_t kDigits = 16;
   const std::size_t at = text.find(kField);
-  if (at == std::string_view::npos || text.size() < at + kField.size() + kDigits) return out;
+  if (at == std::string_view::npos || text.size() < at + kField.size() + kDigits) return kAll;
   std::uint64_t mask = 0;
   const char* const digits = text.data() + at + kField.size();
-  if (std::from_chars(digits, digits + kDigits, mask, 16).ptr != digits + kDigits) return out;
-  for (int signal = 1; signal <= SIGRTMAX; ++signal) {
-    if ((mask >> static_cast<unsigned>(signal - 1) & 1U) == 0) ::sigdelset(&out, signal);
-  }
-  return out;
+  return std::from_chars(digits, digits + kDigits, mask, 16).ptr == digits + kDigits ? mask : kAll;
 }
 
-/// posix_spawn's file actions and attributes, freed at the end.
-class SpawnPlan {
- public:
-  SpawnPlan() {
-    CORDON_CHECK(::posix_spawn_file_actions_init(&actions_) == 0);
-    CORDON_CHECK(::posix_spawnattr_init(&attributes_) == 0);
-  }
-  ~SpawnPlan() {
-    ::posix_spawn_file_actions_destroy(&actions_);
-    ::posix_spawnattr_destroy(&attributes_);
-  }
-  SpawnPlan(const SpawnPlan&) = delete;
-  SpawnPlan& operator=(const SpawnPlan&) = delete;
-
-  /// At `place` in the child, without close-on-exec. The descriptor must be above all places.
-  void put(FdView fd, int place) { CORDON_CHECK(::posix_spawn_file_actions_adddup2(&actions_, fd.get(), place) == 0); }
-
-  /// No signal blocked; every one at its default but those that are to stay ignored. A signal with a handler gets its
-  /// default by execve itself (signal(7)).
-  void set_signals_and_session(const Options& options) {
-    sigset_t none;
-    sigset_t defaults = ignored_signals();
-    ::sigemptyset(&none);
-    for (const int kept : options.keep_ignored) ::sigdelset(&defaults, kept);
-    int flags = POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF;
-    if (options.session == Session::kOwn) flags |= POSIX_SPAWN_SETSID;
-    CORDON_CHECK(::posix_spawnattr_setsigmask(&attributes_, &none) == 0);
-    CORDON_CHECK(::posix_spawnattr_setsigdefault(&attributes_, &defaults) == 0);
-    CORDON_CHECK(::posix_spawnattr_setflags(&attributes_, static_cast<short>(flags)) == 0);
-  }
-
-  /// No environment: what the target gets is in the plan, and the launcher needs none.
-  Result<pid_t> spawn(FdView program) {
-    const std::string path = "/proc/self/fd/" + std::to_string(program.get());
-    std::array<char, 14> name = {"cordon-launch"};
-    std::array<char*, 2> argv = {name.data(), nullptr};
-    std::array<char*, 1> environment = {nullptr};
-    pid_t pid = 0;
-    const int code = ::posix_spawn(&pid, path.c_str(), &actions_, &attributes_, argv.data(), environment.data());
-    if (code != 0) return base::fail(Error{.operation = "execve", .subject = "cordon-launch", .code = code});
-    return pid;
-  }
-
- private:
-  posix_spawn_file_actions_t actions_{};
-  posix_spawnattr_t attributes_{};
-};
+/// Every signal at its default but those that are to stay ignored.
+void set_signals_and_session(Spawn& spawn, const Options& options) {
+  std::uint64_t defaults = ignored_signals();
+  for (const int kept : options.keep_ignored) defaults &= ~(std::uint64_t{1} << static_cast<unsigned>(kept - 1));
+  spawn.set_defaults(defaults);
+  if (options.session == Session::kOwn) spawn.in_own_session();
+}
 
 /// Above every place that something is put at, so that no dup2 overwrites what a later one needs.
 constexpr int kAbovePlaces = 16;
@@ -213,7 +168,7 @@ Result<Streams3> take_streams(const Streams& streams) {
   return out;
 }
 
-void place_streams(SpawnPlan& spawn, const Streams3& streams) {
+void place_streams(Spawn& spawn, const Streams3& streams) {
   for (std::size_t i = 0; i < streams.size(); ++i) spawn.put(streams[i], static_cast<int>(i));
 }
 
@@ -221,7 +176,7 @@ struct Sockets {
   Fd control, life;  ///< our ends
 };
 
-Result<Sockets> place_sockets(SpawnPlan& spawn, Placed& placed) {
+Result<Sockets> place_sockets(Spawn& spawn, Placed& placed) {
   CORDON_TRY(auto control, of(kernel::socketpair(SOCK_SEQPACKET), "control"));
   CORDON_TRY(auto life, of(kernel::socketpair(SOCK_SEQPACKET), "life"));
   CORDON_TRY(placed.control, lifted(control.theirs, "control"));
@@ -269,19 +224,21 @@ Result<Started, Refused> take_birth(Sockets sockets) {
 struct Begun {
   pid_t pid = 0;
   Sockets sockets;
+  std::unique_ptr<Spawn> spawn;  ///< until it was waited for
 };
 
 Result<Begun> begin(const Launcher& launcher, const plan::step::EnterNamespaces& opening, const Streams3& streams,
                     const Options& options) {
-  SpawnPlan spawn;
+  auto spawn = std::make_unique<Spawn>();
   Placed placed;
   CORDON_TRY(placed.program, lifted(launcher.program, "cordon-launch"));
-  place_streams(spawn, streams);
-  spawn.set_signals_and_session(options);
-  CORDON_TRY(Sockets sockets, place_sockets(spawn, placed));
+  place_streams(*spawn, streams);
+  set_signals_and_session(*spawn, options);
+  CORDON_TRY(Sockets sockets, place_sockets(*spawn, placed));
   CORDON_TRY([[maybe_unused]] const auto sent, of(kernel::send_message(sockets.control, encode(opening)), "control"));
-  CORDON_TRY(const pid_t pid, spawn.spawn(placed.program));
-  return Begun{.pid = pid, .sockets = std::move(sockets)};  // its own ends are closed here: it has them
+  CORDON_TRY(const pid_t pid, spawn->begin(placed.program));
+  // Its own ends are closed here: it has them.
+  return Begun{.pid = pid, .sockets = std::move(sockets), .spawn = std::move(spawn)};
 }
 
 /// A launcher that is gone by now has said why, and finish() reads that.
@@ -294,6 +251,9 @@ void send_plan(const Begun& begun, FdView plan) {
 Result<Started, Refused> finish(Begun begun, const Launcher& launcher) {
   auto started = take_birth(std::move(begun.sockets));
   reap(begun.pid);
+  if (const int code = begun.spawn->exec_failure(); code != 0) {
+    return base::fail(Refused{Error{.operation = "execve", .subject = "cordon-launch", .code = code}});
+  }
   if (!started) return started;
   started->launcher = launcher.kind;
   started->passed_over = launcher.passed_over;

@@ -2,10 +2,9 @@
 //
 // It screens the standard streams, encodes the plan into a sealed memfd, finds the launcher (the installed one, else
 // the copy that is linked into this program, run from a sealed memfd; equal build id in any case), makes the control
-// and the life socket, starts the launcher by posix_spawn (vfork-like: forking a large caller would cost 15 ms), sends
-// it the plan's first step and then the plan, waits until init was born and the outer launcher is gone, and hands over
-// what supervises init. It returns long before the target runs: what happens then is told by the control socket
-// (protocol.h).
+// and the life socket, starts the launcher (spawn.h: nobody waits for its execve), sends it the plan's first step and
+// then the plan, waits until init was born and the outer launcher is gone, and hands over what supervises init. It
+// returns long before the target runs: what happens then is told by the control socket (protocol.h).
 //
 // Init is a child of the calling process: its end is waited for by Started::init_pidfd. Nothing here is shared between
 // calls; any thread may call. Called by enforce/supervise only. It must not print or read the environment.

@@ -155,7 +155,7 @@ TEST_P(Start, KeepsIgnoredWhatItIsAskedTo) {
                          {.streams = {.out = *out}, .keep_ignored = {SIGHUP}});
     ASSERT_TRUE(started);
     ASSERT_TRUE(kernel::waitid(P_PIDFD, static_cast<id_t>(started->init_pidfd.get()), WEXITED));
-    EXPECT_EQ(testing::read_file(scratch.path() + "/out"), "0000000180000001\n");  // 1 is SIGHUP, without SIGINT's 2
+    EXPECT_EQ(testing::read_file(scratch.path() + "/out"), "0000000000000001\n");  // 1 is SIGHUP, without SIGINT's 2
   });
 }
 
