@@ -122,7 +122,9 @@ void mend_a_command(const host::Caller& caller, const std::string& word, report:
 
 base::Result<plan::Plan, Stop> Job::planned() {
   const Probing probing = arguments_.has("--dry-run") ? Probing::kProbe : Probing::kAssume;
-  auto decided = verdict(opened_->policy, *host_, probing);
+  auto decided = verdict(opened_->policy, *host_, probing, [this](std::vector<plan::Step> steps) {
+    if (prepared_) prepared_->begin_plan(std::move(steps));
+  });
   if (!decided) return base::fail(std::move(decided).error());
   if (const auto* refusal = std::get_if<plan::Refusal>(&*decided))
     return base::fail(stop(report::refused(*refusal), opened_->file.text));

@@ -141,7 +141,8 @@ base::Result<Opened, Stop> open(const Invocation& invocation, const plan::HostFa
   return out;
 }
 
-base::Result<planner::Verdict, Stop> verdict(const policy::Policy& policy, Host& host, Probing probing) {
+base::Result<planner::Verdict, Stop> verdict(const policy::Policy& policy, Host& host, Probing probing,
+                                             const WhenBegun& when_begun) {
   if (probing == Probing::kProbe) probe_unknown(host);
   planner::Memory memory;
   for (int round = 0; round < kMostRounds; ++round) {
@@ -149,6 +150,7 @@ base::Result<planner::Verdict, Stop> verdict(const policy::Policy& policy, Host&
     if (planner::empty(questions)) return planner::plan(policy, host.facts, memory);
     if (auto answered = host.session.answer(questions, host.facts); !answered)
       return base::fail(stop(report::refused(answered.error(), "host-unanswered", "")));
+    if (round == 0 && when_begun) when_begun(planner::beginning(policy, host.facts));
   }
   const base::Error endless{
       .operation = "plan", .subject = "", .detail = "the planner asks without end; please report this"};

@@ -73,7 +73,10 @@ base::Result<Opened, Stop> open(const Invocation& invocation, const plan::HostFa
 /// and remembered for this boot.
 enum class Probing { kAssume, kProbe };
 
-base::Result<planner::Verdict, Stop> verdict(const policy::Policy& policy, Host& host, Probing probing);
+/// `when_begun` is told what the plan will probably begin with, once the first answers are there (planner::beginning).
+using WhenBegun = std::function<void(std::vector<plan::Step>)>;
+base::Result<planner::Verdict, Stop> verdict(const policy::Policy& policy, Host& host, Probing probing,
+                                             const WhenBegun& when_begun = {});
 
 /// Nothing where the stamp is current; else why the run is refused, with what changed since, if this host recorded it.
 base::Result<void, Stop> require_stamp(const Invocation& invocation, const plan::HostFacts& facts,

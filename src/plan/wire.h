@@ -242,8 +242,9 @@ class List {
   const char* end_;
 };
 
-/// A whole plan, or the opening: its EnterNamespaces alone, which the launcher may be told before the rest is planned.
-enum class Extent : std::uint8_t { kPlan, kOpening };
+/// A whole plan, or what the launcher may be told before the rest is planned: the opening, its EnterNamespaces alone,
+/// or a beginning, which is the opening and what follows of steps that make nothing on the host.
+enum class Extent : std::uint8_t { kPlan, kOpening, kBeginning };
 
 class View {
  public:
@@ -270,6 +271,7 @@ class View {
   [[nodiscard]] Check check_order(const Record& record, const Record& before,
                                   std::array<std::uint32_t, kOps>& seen) const;
   [[nodiscard]] Check check_shape(const Record& record) const;
+  [[nodiscard]] static bool may_begin(const Record& record);
   [[nodiscard]] bool is_ref(Ref ref, RefKind kind) const;
   [[nodiscard]] bool is_value(const Record& record) const;
   [[nodiscard]] bool is_creation(const Record& bind) const;
@@ -280,16 +282,30 @@ class View {
   const char* table_ = nullptr;
 };
 
-/// Both enter the same namespaces, with the same ids. Not looked at: the time limit, which no namespace has.
-inline bool same_opening(const View& one, const View& other) {
-  const Record a = one.record(0);
-  const Record b = other.record(0);
-  bool same = a.step == b.step && a.flags == b.flags && a.args[0] == b.args[0];
+/// But for the numbers, and where in their tables the texts stand.
+inline bool same_texts(const View& one, const View& other, std::size_t index) {
+  const Record a = one.record(index);
+  const Record b = other.record(index);
+  bool same = a.op == b.op && a.step == b.step && a.flags == b.flags;
   for (std::size_t i = 0; i < a.refs.size(); ++i) {
     same = same && a.refs[i].size == b.refs[i].size &&
            std::memcmp(one.string(a.refs[i]), other.string(b.refs[i]), a.refs[i].size) == 0;
   }
   return same;
+}
+
+/// Both enter the same namespaces, with the same ids. Not looked at: the time limit, which no namespace has.
+inline bool same_opening(const View& one, const View& other) {
+  return same_texts(one, other, 0) && one.record(0).args[0] == other.record(0).args[0];
+}
+
+/// `plan` is a whole one, and begins so.
+inline bool begins_with(const View& plan, const View& beginning) {
+  if (plan.size() <= beginning.size() || !same_opening(plan, beginning)) return false;
+  for (std::size_t i = 1; i < beginning.size(); ++i) {
+    if (!same_texts(plan, beginning, i) || plan.record(i).args != beginning.record(i).args) return false;
+  }
+  return true;
 }
 
 inline auto malformed(Fault fault, std::uint16_t step = 0) { return base::fail(Malformed{fault, step}); }
@@ -321,6 +337,7 @@ inline View::Check View::check_all(Extent extent) const {
     if (auto checked = check_order(one, before, seen); !checked) return checked;
     if (auto checked = check_shape(one); !checked) return checked;
     if (!is_value(one)) return malformed(Fault::kValue, one.step);
+    if (extent == Extent::kBeginning && !may_begin(one)) return malformed(Fault::kOrder, one.step);
     if (one.op == Op::kStubOverlay) overlay = one;
     if (one.op == Op::kStub && !is_below(overlay, one)) return malformed(Fault::kPath, one.step);
     before = one;
@@ -329,12 +346,26 @@ inline View::Check View::check_all(Extent extent) const {
     if (size() != 1 || before.op != Op::kEnterNamespaces) return malformed(Fault::kOrder);
     return {};
   }
+  if (extent == Extent::kBeginning) {
+    const bool begins = size() > 2 && record(0).op == Op::kEnterNamespaces && record(1).op == Op::kBuildRoot;
+    return begins ? Check() : malformed(Fault::kOrder);
+  }
   for (std::size_t op = 0; op < kOps; ++op) {
     if (kShapes[op].times == Times::kOnce && seen[op] != 1) return malformed(Fault::kOrder);
   }
   const auto count = [&](Op op) { return seen[static_cast<std::size_t>(op) - 1]; };
   if (count(Op::kLocalNetwork) > 2 || count(Op::kListen) > kMostListeners) return malformed(Fault::kOrder);
   return {};
+}
+
+/// What is thrown away with its mount namespace where the plan turns out to begin otherwise.
+inline bool View::may_begin(const Record& record) {
+  constexpr std::array kHarmless = {Op::kEnterNamespaces, Op::kBuildRoot, Op::kMakeDirectory,
+                                    Op::kMakeSymlink,     Op::kMakeFile,  Op::kMask};
+  for (const Op op : kHarmless) {
+    if (record.op == op) return true;
+  }
+  return record.op == Op::kBind && (record.flags & kReadOnly) != 0 && record.refs[2].size == 0;
 }
 
 inline View::Check View::check_order(const Record& record, const Record& before,

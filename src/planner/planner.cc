@@ -23,6 +23,7 @@
 #include "planner/mounts.h"
 #include "planner/network.h"
 #include "planner/own_places.h"
+#include "planner/path_text.h"
 #include "planner/privileges.h"
 #include "planner/program.h"
 #include "planner/shields.h"
@@ -138,14 +139,28 @@ void name_requested(Draft& draft) {
   plan.requested.push_back(Layer::kPrivileges);
 }
 
-void build(Draft& draft, const Identity& identity, const Program& program, const Arranged& arranged) {
+void build_base(Draft& draft, const Identity& identity, const Arranged& arranged) {
   draft.plan.steps.reserve(2 * arranged.mounts.size() + 64);  // a step is large, and a plan may have thousands
-  Environment environment = environment_of(draft.policy, draft.facts);
   enter_namespaces(draft, identity);
   connect_network(draft);
   draft.step(plan::step::BuildRoot{.size_bytes = kRootBytes}, Layer::kFilesystem, "base");
   mount_all(draft, identity, arranged, true);
   make_links(draft, arranged, true);
+}
+
+/// A line that gives or takes what the base shows: what is left of the base, the whole plan must say.
+bool names_the_base(const policy::Policy& policy, const plan::HostFacts& facts) {
+  const auto names = [&](const policy::PathGrant& grant) {
+    const plan::PathFact* fact = fact_of(facts, grant.path);
+    return fact != nullptr && (!base_below(facts, fact->real).empty() || within(fact->real, "/usr/local/etc"));
+  };
+  return std::ranges::any_of(policy.read, names) || std::ranges::any_of(policy.write, names) ||
+         std::ranges::any_of(policy.deny, names) || names(policy.entrypoint);
+}
+
+void build(Draft& draft, const Identity& identity, const Program& program, const Arranged& arranged) {
+  Environment environment = environment_of(draft.policy, draft.facts);
+  build_base(draft, identity, arranged);
   make_base_files(draft, arranged, identity, environment.home);
   make_known_hosts(draft, arranged);
   mount_own(draft);
@@ -199,6 +214,19 @@ void check_size(Draft& draft) {
 }
 
 }  // namespace
+
+std::vector<plan::Step> beginning(const policy::Policy& policy, const plan::HostFacts& facts) {
+  if (has_way_out(policy) || names_the_base(policy, facts)) return {};
+  Draft draft{.policy = policy, .facts = facts, .plan = {}, .items = {}};
+  std::vector<Want> wants;
+  std::vector<Link> links;
+  want_base(facts, wants, links);
+  hide_what_lets_others_in(facts, wants);
+  hide_local_settings(facts, wants);
+  if (wants.empty()) return {};
+  build_base(draft, decide_identity(policy, facts), arrange(wants, links, !exec_closed(policy)));
+  return draft.items.empty() ? std::move(draft.plan.steps) : std::vector<plan::Step>();
+}
 
 Verdict plan(const policy::Policy& policy, const plan::HostFacts& facts) {
   Memory memory;

@@ -49,6 +49,10 @@ using Verdict = std::variant<plan::Plan, plan::Refusal>;
 Verdict plan(const policy::Policy& policy, const plan::HostFacts& facts, Memory& memory);
 Verdict plan(const policy::Policy& policy, const plan::HostFacts& facts);
 
+/// The steps that the plan will begin with, as far as that can be told from the first answers: the base, which most
+/// policies leave alone. Empty where it cannot. A guess: who acts on it compares it with the plan.
+std::vector<plan::Step> beginning(const policy::Policy& policy, const plan::HostFacts& facts);
+
 /// Something about the policy on this host that a reviewer should look at twice. Refuses nothing.
 struct Callout {
   std::string code;  ///< stable, kebab-case: "grant-in-tmp"

@@ -34,6 +34,46 @@ void ask_once(std::vector<T>& asked, const std::vector<T>& next) {
   asked.insert(asked.end(), next.begin(), next.end());
 }
 
+/// What beginning() says of a policy, once its first questions are answered as this host answers them.
+std::vector<plan::Step> beginning_of(FakeHost& host, const policy::Policy& policy) {
+  return beginning(policy, host.know(policy));
+}
+
+TEST(Beginning, IsWhatThePlanBeginsWith) {
+  for (const std::uint32_t uid : {0U, 1000U}) {
+    FakeHost host = with_script("#!/usr/bin/env python3");
+    host.facts.uid = uid;
+    host.directory("/home/me/p/data", 1000);
+    host.directory("/usr/share/there", 0);
+    const policy::Policy policy = PolicyMaker("/home/me/p/run")
+                                      .read("/home/me")
+                                      .read("/usr/share/there")
+                                      .write("/home/me/p/data")
+                                      .deny("/home/me/p/.env")
+                                      .policy;
+    const std::vector<plan::Step> begun = beginning_of(host, policy);
+    ASSERT_GT(begun.size(), 10U);
+    const plan::Plan whole = must_plan(host.plan(policy));
+    ASSERT_GT(whole.steps.size(), begun.size());
+    EXPECT_TRUE(std::equal(begun.begin(), begun.end(), whole.steps.begin())) << uid;
+  }
+}
+
+TEST(Beginning, IsNotGuessedWhereAPolicyNamesTheBaseOrTheNetwork) {
+  const auto begins = [](auto change) {
+    FakeHost host = with_script("#!/usr/bin/env python3");
+    PolicyMaker maker("/home/me/p/run");
+    change(maker);
+    return !beginning_of(host, maker.policy).empty();
+  };
+  EXPECT_TRUE(begins([](PolicyMaker&) {}));
+  EXPECT_FALSE(begins([](PolicyMaker& maker) { maker.read("/"); }));
+  EXPECT_FALSE(begins([](PolicyMaker& maker) { maker.read("/etc"); }));
+  EXPECT_FALSE(begins([](PolicyMaker& maker) { maker.write("/usr"); }));
+  EXPECT_FALSE(begins([](PolicyMaker& maker) { maker.deny("/etc/ssl"); }));
+  EXPECT_FALSE(begins([](PolicyMaker& maker) { maker.policy.network.push_back({"a.example", "443", "", {}}); }));
+}
+
 TEST(Questions, NothingAnsweredIsAskedAgain) {
   FakeHost host = with_script("#!/usr/bin/env python3");
   host.directory("/home/me/p/a/b/c", 1000);

@@ -6,8 +6,11 @@
 #include <sys/mount.h>
 #include <sys/wait.h>
 
+#include <algorithm>
+#include <filesystem>
 #include <fstream>
 #include <string>
+#include <vector>
 
 #include "enforce/launch/encode.h"
 #include "enforce/launch/harness_test.h"
@@ -20,6 +23,7 @@ namespace cordon::enforce::launch {
 namespace {
 
 namespace step = plan::step;
+namespace wire = plan::wire;
 using testing::act;
 using testing::As;
 using testing::PlanMaker;
@@ -57,13 +61,15 @@ struct Ran {
   pid_t early = 0, init = 0;
 };
 template <class Meanwhile>
-Ran run_early(const PlanMaker& maker, const step::EnterNamespaces& assumed, Meanwhile meanwhile) {
+Ran run_early(const PlanMaker& maker, const step::EnterNamespaces& assumed, Meanwhile meanwhile,
+              std::vector<plan::Step> beginning = {}) {
   const Scratch scratch;
   const base::Fd out = new_file(scratch.path() + "/out");
   auto early = Early::begin(assumed, {}, {.streams = {.out = out}});
   EXPECT_TRUE(early) << base::to_string(early.error());
   if (!early) return {};
   Ran ran{.output = {}, .early = early_init()};
+  if (!beginning.empty()) early->begin_plan(std::move(beginning));
   meanwhile();
   auto started = std::move(*early).start(maker.plan());
   EXPECT_TRUE(started) << base::to_string(started.error());
@@ -124,6 +130,94 @@ TEST_P(EarlyLauncher, IsNotUsedWhereTheHostMountedSomethingMeanwhile) {
     EXPECT_EQ(ran.output, "new\n");
     EXPECT_NE(ran.init, ran.early);
     umount2(place.c_str(), MNT_DETACH);
+  });
+}
+
+/// The steps of `maker`'s plan up to its last mount.
+std::vector<plan::Step> beginning_of(const PlanMaker& maker) {
+  std::vector<plan::Step> steps = maker.plan().steps;
+  const auto end = std::ranges::find_if(steps, [](const plan::Step& step) {
+    return std::holds_alternative<step::MountProc>(step.act) || std::holds_alternative<step::EnterRoot>(step.act);
+  });
+  steps.erase(end, steps.end());
+  return steps;
+}
+
+/// A directory of the host with a file that says `text`, and the steps that show it.
+struct Shown {
+  explicit Shown(const std::string& text) {
+    scratch.directory("shown");
+    scratch.file("shown/file", text);
+  }
+  [[nodiscard]] std::vector<step::Any> at(const std::string& target, bool read_only = true) const {
+    const std::string source = scratch.path() + "/shown";
+    return {step::MakeDirectory{.target = target}, step::Bind{.source = source,
+                                                              .id = testing::identity(source),
+                                                              .target = target,
+                                                              .attributes = {.read_only = read_only}}};
+  }
+  Scratch scratch;
+};
+
+TEST_P(EarlyLauncher, BuildsWhatThePlanWillBeginWith) {
+  act(GetParam(), [] {
+    const Shown one("one\n"), two("two\n");
+    PlanMaker maker;
+    maker.begin_with(one.at("/one"));
+    const std::vector<plan::Step> beginning = beginning_of(maker);
+    for (const step::Any& act : two.at("/two")) maker.mount(act);
+    maker.shell("cat /one/file /two/file; echo x 2>/dev/null >/one/file || echo held");
+    const Ran ran = run_early(maker, maker.enter, [] {}, beginning);
+    EXPECT_EQ(ran.output, "one\ntwo\nheld\n");
+    EXPECT_EQ(ran.init, ran.early);
+  });
+}
+
+TEST_P(EarlyLauncher, GivesWhatItBuiltTheRightsThatThePlanSays) {
+  act(GetParam(), [] {
+    const Shown one("one\n"), two("two\n");
+    PlanMaker maker;
+    maker.begin_with(two.at("/two")).begin_with(one.at("/one"));
+    step::Landlock landlock{.handled_access = (1ULL << 13) - 1, .scoped = 0, .abi = 1, .rules = {}};
+    for (const char* each : {"/two", "/usr", "/proc", "/dev", "/tmp"}) {
+      landlock.rules.push_back({.target = each, .access = landlock.handled_access});
+    }
+    maker.target(landlock);
+    maker.shell("cat /two/file; cat /one/file 2>/dev/null || echo held");
+    const Ran ran = run_early(maker, maker.enter, [] {}, beginning_of(maker));
+    EXPECT_EQ(ran.output, "two\nheld\n") << "/one has no rule";
+    EXPECT_EQ(ran.init, ran.early);
+  });
+}
+
+TEST_P(EarlyLauncher, IsNotUsedForAPlanThatBeginsOtherwise) {
+  act(GetParam(), [] {
+    const Shown one("one\n"), two("two\n");
+    PlanMaker guessed, maker;
+    guessed.begin_with(one.at("/seen"));
+    maker.begin_with(two.at("/seen"));
+    maker.shell("cat /seen/file");
+    const Ran ran = run_early(maker, maker.enter, [] {}, beginning_of(guessed));
+    EXPECT_EQ(ran.output, "two\n");
+    EXPECT_NE(ran.init, ran.early);
+  });
+}
+
+TEST_P(EarlyLauncher, BuildsNothingBeforeThePlanThatTheHostWouldSee) {
+  act(GetParam(), [] {
+    const Shown one("one\n");
+    PlanMaker writes, creates;
+    writes.begin_with(one.at("/seen", false));
+    writes.shell("echo changed >/seen/file; cat /seen/file");
+    EXPECT_EQ(run_early(writes, writes.enter, [] {}, beginning_of(writes)).output, "changed\n");
+    EXPECT_FALSE(wire::View::decode(encode(beginning_of(writes)), wire::Extent::kBeginning));
+
+    auto act = one.at("/seen");
+    auto& bind = std::get<step::Bind>(act.back());
+    bind.source += "/new";
+    bind.create = {"new"};
+    creates.begin_with(act);
+    EXPECT_FALSE(wire::View::decode(encode(beginning_of(creates)), wire::Extent::kBeginning));
   });
 }
 
@@ -250,8 +344,8 @@ class Bare {
   void say(std::span<const std::byte> bytes, base::FdView fd = {}) const {
     EXPECT_TRUE(kernel::send_message(control_, bytes, fd));
   }
-  void give(base::FdView plan) const {
-    const Message message{.kind = Kind::kPlan};
+  void give(base::FdView plan, Kind kind = Kind::kPlan) const {
+    const Message message{.kind = kind};
     say(std::as_bytes(std::span(&message, 1)), plan);
   }
   /// The first thing said that is not kInitStarted.
@@ -310,6 +404,46 @@ TEST_P(EarlyLauncher, TakesNoPlanThatOpensOtherwiseThanItWasTold) {
     EXPECT_TRUE(refuses([](step::EnterNamespaces& enter) { enter.uids[0].inside += 1; }));
     EXPECT_TRUE(refuses([](step::EnterNamespaces& enter) { enter.gids[0].outside += 1; }));
     EXPECT_TRUE(refuses([](step::EnterNamespaces& enter) { enter.groups = {5}; }));
+  });
+}
+
+TEST_P(EarlyLauncher, TakesNoPlanThatBeginsOtherwiseThanItWasTold) {
+  act(GetParam(), [] {
+    const Shown one("one\n");
+    const auto answered = [&](auto change) {
+      PlanMaker told, maker;
+      told.begin_with(one.at("/one"));
+      const std::vector<plan::Step> beginning = beginning_of(told);
+      change(maker);
+      const Bare launcher;
+      launcher.say(encode(maker.enter));
+      launcher.give(memory_of(encode(std::span(beginning)), kAllSeals), Kind::kBeginning);
+      launcher.give(memory_of(encode(maker.plan()), kAllSeals));
+      const Message said = launcher.answer();
+      return said.kind == Kind::kMounts ? "taken" : std::string(said.text.data());
+    };
+    EXPECT_EQ(answered([&](PlanMaker& maker) { maker.begin_with(one.at("/one")); }), "taken");
+    EXPECT_EQ(answered([&](PlanMaker& maker) { maker.begin_with(one.at("/two")); }), "beginning");
+    EXPECT_EQ(answered([&](PlanMaker& maker) { maker.begin_with(one.at("/one", false)); }), "beginning");
+    EXPECT_EQ(answered([&](PlanMaker&) {}), "beginning");
+  });
+}
+
+TEST_P(EarlyLauncher, TakesNoBeginningThatIsNoneAndNoTwo) {
+  act(GetParam(), [] {
+    const Shown one("one\n");
+    PlanMaker maker;
+    maker.begin_with(one.at("/one"));
+    const std::vector<plan::Step> beginning = beginning_of(maker);
+    const auto answered = [&](std::span<const std::byte> bytes, int times = 1) {
+      const Bare launcher;
+      launcher.say(encode(maker.enter));
+      for (int i = 0; i < times; ++i) launcher.give(memory_of(bytes, kAllSeals), Kind::kBeginning);
+      return std::string(launcher.answer().text.data());
+    };
+    EXPECT_EQ(answered(encode(maker.plan())), "order");
+    EXPECT_EQ(answered(encode(std::span(beginning).first(1))), "order");
+    EXPECT_EQ(answered(encode(std::span(beginning)), 2), "beginning");
   });
 }
 

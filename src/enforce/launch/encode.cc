@@ -198,15 +198,24 @@ std::vector<std::byte> Encoder::finish() const {
   return out;
 }
 
+std::vector<std::byte> encode_steps(std::span<const plan::Step> steps, std::uint64_t time_limit_ms) {
+  Encoder encoder(time_limit_ms);
+  std::uint16_t id = 0;
+  for (const plan::Step& one : steps) encoder.add(one, ++id);
+  return encoder.finish();
+}
+
 }  // namespace
 
 std::vector<std::byte> encode(const plan::Plan& plan) {
   // Step ids are 16 bits; a plan beyond that cannot have been made by the planner, which bounds its grants.
   CORDON_CHECK(plan.steps.size() < wire::kMostRecords);
-  Encoder encoder(plan.timeout_ms);
-  std::uint16_t id = 0;
-  for (const plan::Step& one : plan.steps) encoder.add(one, ++id);
-  return encoder.finish();
+  return encode_steps(plan.steps, plan.timeout_ms);
+}
+
+std::vector<std::byte> encode(std::span<const plan::Step> beginning) {
+  CORDON_CHECK(beginning.size() < wire::kMostRecords);
+  return encode_steps(beginning, 0);
 }
 
 std::vector<std::byte> encode(const plan::step::EnterNamespaces& enter) {

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstddef>
+#include <span>
 #include <vector>
 
 #include "plan/plan.h"
@@ -14,5 +15,7 @@ namespace cordon::enforce::launch {
 std::vector<std::byte> encode(const plan::Plan& plan);
 /// The opening of a plan whose first step this is.
 std::vector<std::byte> encode(const plan::step::EnterNamespaces& enter);
+/// What a plan begins with: its first steps, in order.
+std::vector<std::byte> encode(std::span<const plan::Step> beginning);
 
 }  // namespace cordon::enforce::launch

@@ -153,6 +153,10 @@ PlanMaker& PlanMaker::mount(step::Any one) {
   mounts_.push_back(std::move(one));
   return *this;
 }
+PlanMaker& PlanMaker::begin_with(std::vector<step::Any> acts) {
+  mounts_.insert(mounts_.begin(), acts.begin(), acts.end());
+  return *this;
+}
 PlanMaker& PlanMaker::target(step::Any one) {
   target_.push_back(std::move(one));
   return *this;

@@ -53,6 +53,8 @@ class PlanMaker {
   PlanMaker();
   PlanMaker& mount(plan::step::Any act);
   PlanMaker& target(plan::step::Any act);
+  /// Before all other mounts.
+  PlanMaker& begin_with(std::vector<plan::step::Any> acts);
   PlanMaker& bind(const std::string& source, const std::string& at, plan::MountAttributes attributes);
   /// What /bin/sh -c is to do.
   PlanMaker& shell(const std::string& script);

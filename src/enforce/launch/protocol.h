@@ -2,7 +2,9 @@
 //
 // First the supervisor speaks, on the control socket: the opening (plan::wire, Extent::kOpening), from
 // which the outer launcher lets init be born, and then the plan, as a kPlan with a sealed memfd, for which init waits.
-// The opening may be sent long before there is a plan. Init takes no plan that opens otherwise.
+// The opening may be sent long before there is a plan. Init takes no plan that opens otherwise. Between the two there
+// may be a kBeginning, with another sealed memfd (Extent::kBeginning): init builds what it says, and then takes no plan
+// that begins otherwise.
 //
 // Control socket (SOCK_SEQPACKET, kControlFd): spoken by the outer launcher, then by init while it builds, then by the
 // target's child until its execve; the socket is close-on-exec and nobody else keeps it, so its end after kReady and
@@ -53,6 +55,7 @@ enum class Kind : std::uint32_t {
   kPlan = 10,              ///< from the supervisor; comes with the plan
   kListening = 11,         ///< step; comes with a socket that listens inside
   kGo = 12,                ///< said to the child: the broker serves. Only where a plan has Listen steps
+  kBeginning = 13,         ///< from the supervisor; comes with what the plan will begin with
   kTargetExited = 101,     ///< life; code: wait status
   kTargetStopped = 102,    ///< life; code: signal
   kTargetContinued = 103,  ///< life

@@ -242,8 +242,8 @@ Result<Begun> begin(const Launcher& launcher, const plan::step::EnterNamespaces&
 }
 
 /// A launcher that is gone by now has said why, and finish() reads that.
-void send_plan(const Begun& begun, FdView plan) {
-  const Message message{.kind = Kind::kPlan};
+void send_plan(const Begun& begun, FdView plan, Kind kind = Kind::kPlan) {
+  const Message message{.kind = kind};
   const auto bytes = std::as_bytes(std::span(&message, 1));
   static_cast<void>(kernel::send_message(begun.sockets.control, bytes, plan).has_value());
 }
@@ -306,6 +306,20 @@ Result<Started> start_afresh(const plan::Plan& plan, FdView memory, const Stream
   return std::move(*started);
 }
 
+bool begins_with(const plan::Plan& plan, std::span<const plan::Step> beginning) {
+  const auto same = [](const plan::Step& a, const plan::Step& b) { return a.act == b.act; };
+  // Not the first: it is compared by opening_of(), and the time limit is in it.
+  return beginning.empty() || (plan.steps.size() > beginning.size() &&
+                               std::equal(beginning.begin() + 1, beginning.end(), plan.steps.begin() + 1, same));
+}
+
+/// Init keeps a descriptor on each bind of a beginning.
+bool has_room_for_a_beginning() {
+  constexpr rlim_t kEnough = 256;
+  const auto limit = kernel::getrlimit(RLIMIT_NOFILE);
+  return limit && limit->rlim_cur >= kEnough;
+}
+
 /// Since it was opened. The launcher's own copy of the mounts is from then.
 bool has_changed(FdView mount_table) {
   std::array<pollfd, 1> table{pollfd{.fd = mount_table.get(), .events = POLLPRI, .revents = 0}};
@@ -328,6 +342,7 @@ struct Early::Parts {
   Fd mount_table;
   Launcher launcher;
   std::optional<Begun> begun;
+  std::vector<plan::Step> beginning;  ///< what init was told that the plan begins with
   ~Parts() {
     if (begun) launch::end(std::move(*begun));
   }
@@ -346,7 +361,8 @@ Result<Early> Early::begin(const plan::step::EnterNamespaces& assumed, const Lau
                                          .streams = {},
                                          .mount_table = {},
                                          .launcher = {},
-                                         .begun = {}});
+                                         .begun = {},
+                                         .beginning = {}});
   CORDON_TRY(parts->streams, take_streams(options.streams));
   CORDON_TRY(parts->mount_table, of(kernel::openat(kernel::kHere, "/proc/self/mountinfo", O_RDONLY), "/proc"));
   CORDON_TRY(parts->launcher, find_launcher(source));
@@ -354,11 +370,23 @@ Result<Early> Early::begin(const plan::step::EnterNamespaces& assumed, const Lau
   return Early(std::move(parts));
 }
 
+void Early::begin_plan(std::vector<plan::Step> steps) {
+  if (steps.size() < 3 || !parts_->beginning.empty() || !has_room_for_a_beginning()) return;
+  const auto* opening = std::get_if<plan::step::EnterNamespaces>(&steps.front().act);
+  if (opening == nullptr || *opening != parts_->assumed) return;
+  const auto bytes = encode(steps);
+  if (!plan::wire::View::decode(bytes, plan::wire::Extent::kBeginning)) return;
+  const auto memory = sealed("cordon-plan", bytes, kernel::kMfdNoexecSeal);
+  if (!memory) return;
+  send_plan(*parts_->begun, *memory, Kind::kBeginning);
+  parts_->beginning = std::move(steps);
+}
+
 Result<Started> Early::start(const plan::Plan& plan) && {
   const auto parts = std::move(parts_);
   CORDON_TRY(const Fd memory, sealed_plan(plan));
   Begun begun = *std::exchange(parts->begun, std::nullopt);
-  if (opening_of(plan) != parts->assumed || has_changed(parts->mount_table)) {
+  if (opening_of(plan) != parts->assumed || !begins_with(plan, parts->beginning) || has_changed(parts->mount_table)) {
     end(std::move(begun));
   } else {
     send_plan(begun, memory);

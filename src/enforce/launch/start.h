@@ -76,6 +76,9 @@ class Early {
   Early(Early&&) noexcept;
   Early& operator=(Early&&) noexcept;
   ~Early();
+  /// The steps that the plan is expected to begin with: init builds them at once. They make nothing on the host, or are
+  /// not taken (wire::Extent::kBeginning); a plan that begins otherwise costs another launcher, as with the first step.
+  void begin_plan(std::vector<plan::Step> steps);
   /// As start(), with the source and the options of begin().
   base::Result<Started> start(const plan::Plan& plan) &&;
 

@@ -32,6 +32,9 @@ Prepared Prepared::begin(Options options, const plan::step::EnterNamespaces& ass
   return Prepared(std::move(parts));
 }
 
+void Prepared::begin_plan(std::vector<plan::Step> steps) {
+  if (parts_->early) parts_->early->begin_plan(std::move(steps));
+}
 void Prepared::set_hold_registry(std::string path) { parts_->options.hold_registry = std::move(path); }
 void Prepared::set_when_mounted(std::function<void()> call) { parts_->options.when_mounted = std::move(call); }
 

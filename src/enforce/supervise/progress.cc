@@ -72,6 +72,7 @@ void Progress::on_control(const launch::Message& message, bool has_fd) {
     case launch::Kind::kPlanRefused:
       return fail_setup({.operation = "plan", .subject = "cordon-launch", .detail = message.text.data()});
     case launch::Kind::kPlan:
+    case launch::Kind::kBeginning:
     case launch::Kind::kGo:
     case launch::Kind::kTargetExited:
     case launch::Kind::kTargetStopped:

@@ -20,6 +20,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "base/fd.h"
 #include "base/result.h"
@@ -87,6 +88,8 @@ class Prepared {
   Prepared(Prepared&&) noexcept;
   Prepared& operator=(Prepared&&) noexcept;
   ~Prepared();
+  /// What the plan is expected to begin with (launch::Early::begin_plan). Nothing where no launcher was started.
+  void begin_plan(std::vector<plan::Step> steps);
   /// Of the plan, and so to be set when there is one: Options::hold_registry and when_mounted.
   void set_hold_registry(std::string path);
   void set_when_mounted(std::function<void()> call);

@@ -70,8 +70,8 @@ Sys<void> carry_out(Tree& tree, const View& plan, std::size_t index, Channel& co
   return base::fail(Errno{ENOSYS, "step"});
 }
 
-void build(Tree& tree, const View& plan, Channel& control) {
-  for (std::size_t i = 0; i < plan.size(); ++i) {
+void build(Tree& tree, const View& plan, std::size_t first, Channel& control) {
+  for (std::size_t i = first; i < plan.size(); ++i) {
     if (auto done = carry_out(tree, plan, i, control); !done) control.fail_step(plan.record(i).step, done.error());
   }
 }
@@ -123,6 +123,16 @@ Sys<void> prepare() {
   CORDON_OK(kernel::sigprocmask(SIG_BLOCK, all));
   CORDON_OK(kernel::handle_signal(SIGCHLD, wake));
   return try_out_watching();
+}
+
+/// Builds what came as the plan's beginning, and gets the plan.
+Plan build_beginning(Tree& tree, const View& opening, const Plan& beginning, Channel& control) {
+  tree.keeps = true;
+  build(tree, beginning.view, 1, control);
+  tree.keeps = false;
+  const Plan plan = take_plan(opening, control);
+  if (plan.kind != Kind::kPlan || !plan::wire::begins_with(plan.view, beginning.view)) control.refuse_plan("beginning");
+  return plan;
 }
 
 /// What the target could use if it ever got hold of init.
@@ -186,17 +196,25 @@ void run_init(const View& opening, FdView maps_written, mode_t callers_umask) {
   if (auto done = prepare(); !done) control.fail_step(born, done.error());
   Tree tree;
   begin(tree);
-  const auto [plan, bytes] = take_plan(opening, control);
+  Plan told = take_plan(opening, control);
+  std::size_t built = 1;
+  if (told.kind == Kind::kBeginning) {
+    built = told.view.size();
+    told = build_beginning(tree, opening, told, control);
+  }
+  const View& plan = told.view;
   const Found landlock = find(plan, Op::kLandlock);
-  if (auto done = begin_ruleset(tree, landlock); !done) control.fail_step(landlock.record.step, done.error());
-  build(tree, plan, control);
+  auto begun = begin_ruleset(tree, landlock);
+  if (begun) begun = add_kept_rules(tree, plan);
+  if (!begun) control.fail_step(landlock.record.step, begun.error());
+  build(tree, plan, built, control);
   if (auto done = show_mounts(tree, control); !done) control.fail_step(born, done.error());
   kernel::CloneArgs args{.exit_signal = SIGCHLD};
   auto child = kernel::clone3(args);
   if (!child) control.fail_step(born, child.error());
   if (*child == 0) run_target({.plan = plan, .tree = tree, .control = control, .umask = callers_umask});
   const std::uint64_t deadline_ns = deadline_after(plan.record(0).args[1]);
-  if (auto done = disarm(bytes); !done) control.fail_step(born, done.error());
+  if (auto done = disarm(told.bytes); !done) control.fail_step(born, done.error());
   watch(*child, deadline_ns);
 }
 

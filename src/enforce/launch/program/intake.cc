@@ -61,9 +61,10 @@ Plan take_plan(const View& opening, Channel& control) {
   const auto got = receive_from_supervisor(std::as_writable_bytes(std::span(&message, 1)), control);
   auto bytes = map_plan(got.fd);
   if (!bytes) control.fail_step(0, bytes.error());
-  const View view = decode(*bytes, wire::Extent::kPlan, control);
+  const bool begins = message.kind == Kind::kBeginning;
+  const View view = decode(*bytes, begins ? wire::Extent::kBeginning : wire::Extent::kPlan, control);
   if (!wire::same_opening(opening, view)) control.refuse_plan("opening", opening.record(0).step);
-  return {.view = view, .bytes = *bytes};
+  return {.kind = begins ? Kind::kBeginning : Kind::kPlan, .view = view, .bytes = *bytes};
 }
 
 }  // namespace cordon::enforce::launch

@@ -114,9 +114,20 @@ Sys<Fd> open_source(const View& plan, const Record& record) {
 
 Sys<void> bind(Tree& tree, const View& plan, const Record& record) {
   const char* target = plan.string(record.refs[0]);
-  CORDON_TRY(const Fd mount, clone_source(tree, plan, record));
+  CORDON_TRY(Fd mount, clone_source(tree, plan, record));
   CORDON_OK(add_rule_of(tree, plan, mount, target));
-  return attach(tree, mount, target, record.args[2] == S_IFDIR ? Object::kDirectory : Object::kFile);
+  CORDON_OK(attach(tree, mount, target, record.args[2] == S_IFDIR ? Object::kDirectory : Object::kFile));
+  if (tree.keeps && tree.kept_count < Tree::kMostKept) tree.kept[tree.kept_count++] = {std::move(mount), target};
+  return {};
+}
+
+Sys<void> add_kept_rules(Tree& tree, const View& plan) {
+  for (std::size_t i = 0; i < tree.kept_count; ++i) {
+    const Tree::Kept kept = std::move(tree.kept[i]);
+    CORDON_OK(add_rule_of(tree, plan, kept.mount, kept.target));
+  }
+  tree.kept_count = 0;
+  return {};
 }
 
 Sys<void> pin(Tree& tree, const char* path, const char* link, std::uint64_t attributes) {

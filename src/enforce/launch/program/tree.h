@@ -55,6 +55,16 @@ struct Tree {
   mode_t point_mode = ~mode_t{};
   Fd ruleset;                 ///< of Landlock; invalid where the plan has none
   std::size_t next_rule = 0;  ///< its first record that is not in the ruleset yet
+
+  /// A bind of the plan's beginning, kept open for its rule: which rights that gives the plan says.
+  struct Kept {
+    Fd mount;
+    const char* target = "";
+  };
+  static constexpr std::size_t kMostKept = 64;
+  std::array<Kept, kMostKept> kept;
+  std::size_t kept_count = 0;
+  bool keeps = false;  ///< while the beginning is built
 };
 
 using kernel::device_of;
@@ -87,6 +97,8 @@ Sys<void> make_file(Tree& tree, const char* path, std::span<const std::byte> con
 
 /// mounts.cc
 Sys<void> bind(Tree& tree, const View& plan, const Record& record);
+/// The rules of what was kept, once the ruleset is there; nothing is kept any more.
+Sys<void> add_kept_rules(Tree& tree, const View& plan);
 /// With `link` the symbolic link itself, whose text that must be; else nullptr.
 Sys<void> pin(Tree& tree, const char* path, const char* link, std::uint64_t attributes);
 Sys<void> mask(Tree& tree, const char* path, bool directory);
