@@ -40,6 +40,8 @@ class Job {
       : context_(context), arguments_(arguments), json_(arguments.has("--json")) {}
 
   int go();
+  /// One that no plan was started with.
+  void end_launcher() { prepared_.reset(); }
 
  private:
   base::Result<void, Stop> check_flags() const;
@@ -49,7 +51,8 @@ class Job {
   base::Result<plan::Plan, Stop> planned();
   base::Result<void, Stop> hold_to_landings(const plan::Plan& plan);
   supervise::Options run_options();
-  supervise::Prepared start_launcher(const plan::HostFacts& facts);
+  void start_launcher_early(const plan::step::EnterNamespaces& opening);
+  void start_launcher_unasked();
   base::Result<plan::Outcome, Stop> start_and_wait(const plan::Plan& plan);
   base::Result<plan::Outcome> stream(supervise::Run& run);
   void note_refused_overlay(const std::string& source, const base::Error& error);
@@ -70,6 +73,7 @@ class Job {
   bool json_;
   std::optional<Host> host_;
   std::optional<Opened> opened_;
+  plan::step::EnterNamespaces opening_;  ///< what prepared_ was started on
   std::optional<supervise::Prepared> prepared_;
   std::optional<ReportFile> report_file_;
   std::vector<plan::Note> told_;  ///< notes that were said when the run began
@@ -157,8 +161,9 @@ base::Result<plan::Plan, Stop> Job::prepare() {
   CORDON_OK(find_report_file());
   const Invocation& invocation = context_.invocation;
   CORDON_TRY(const policy::Posture posture, posture_of(invocation, arguments_));
+  if (!arguments_.has("--dry-run")) start_launcher_unasked();
   const auto start_early = [this](const plan::HostFacts& facts) {
-    if (!arguments_.has("--dry-run")) prepared_ = start_launcher(facts);
+    if (!arguments_.has("--dry-run")) start_launcher_early(usual_opening(facts));
   };
   CORDON_TRY(host_, open_host(invocation, start_early));
   auto opened = open(invocation, host_->facts, {arguments_.operand(), posture, arguments_.values("--env")});
@@ -226,13 +231,25 @@ supervise::Options Job::run_options() {
   return options;
 }
 
-/// The launcher is at work while we plan.
-supervise::Prepared Job::start_launcher(const plan::HostFacts& facts) {
-  return supervise::Prepared::begin(run_options(), usual_opening(facts));
+/// The launcher is at work while we look around and plan. One that was started on another guess is ended.
+void Job::start_launcher_early(const plan::step::EnterNamespaces& opening) {
+  if (prepared_ && opening_ == opening) return;
+  prepared_.reset();
+  opening_ = opening;
+  prepared_ = supervise::Prepared::begin(run_options(), opening);
+}
+
+/// An ordinary user's ids are mapped alone, and most hosts have all namespaces: that needs no look at this one.
+void Job::start_launcher_unasked() {
+  plan::HostFacts usual;
+  usual.uid = context_.invocation.caller.uid;
+  usual.gid = context_.invocation.caller.gid;
+  if (usual.uid != 0) start_launcher_early(usual_opening(usual));
 }
 
 base::Result<plan::Outcome, Stop> Job::start_and_wait(const plan::Plan& plan) {
-  supervise::Prepared prepared = prepared_ ? std::move(*prepared_) : start_launcher(host_->facts);
+  start_launcher_early(usual_opening(host_->facts));  // where it is not there yet, or has had another plan
+  supervise::Prepared prepared = std::move(*prepared_);
   prepared_.reset();
   if (enforce::hold::Holds::needed_by(plan)) {
     prepared.set_hold_registry(hold_registry(state_directory(context_.invocation.caller, own_home(host_->facts)),
@@ -409,6 +426,12 @@ int Job::go() {
 
 }  // namespace
 
-int run(Context& context, const Arguments& arguments) { return Job(context, arguments).go(); }
+int run(Context& context, const Arguments& arguments) {
+  // Never given back: freeing what a verdict knows piece by piece takes longer than the kernel needs for all of it.
+  static Job* const job = new Job(context, arguments);
+  const int code = job->go();
+  job->end_launcher();
+  return code;
+}
 
 }  // namespace cordon::cli

@@ -4,6 +4,7 @@
 #include <grp.h>
 #include <linux/capability.h>
 #include <poll.h>
+#include <sched.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/signalfd.h>
@@ -30,6 +31,13 @@ inline Sys<pid_t> clone3(CloneArgs& args) {
   const long pid = ::syscall(SYS_clone3, &args, sizeof args);
   if (pid < 0) return failed("clone3");
   return static_cast<pid_t>(pid);
+}
+
+/// clone(2) with a stack of its own, of which `stack_end` is the end: the child runs `entry(argument)`.
+inline Sys<pid_t> clone_onto(int (*entry)(void*), void* stack_end, int flags, void* argument) {
+  const pid_t pid = ::clone(entry, stack_end, flags, argument);
+  if (pid < 0) return failed("clone");
+  return pid;
 }
 
 inline Sys<void> unshare(std::uint64_t flags) {

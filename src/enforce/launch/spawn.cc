@@ -5,7 +5,6 @@
 #include <sys/syscall.h>
 
 #include <bit>
-#include <cerrno>
 #include <csignal>
 
 #include "base/check.h"
@@ -70,11 +69,10 @@ base::Result<pid_t> Spawn::begin(base::FdView program) {
   ::sigfillset(&all);
   ::sigemptyset(&before);
   static_cast<void>(kernel::thread_sigmask(SIG_BLOCK, all, &before));
-  const int pid = ::clone(&Spawn::child, stack_.get() + kStackBytes, kShared | SIGCHLD, this);
-  const int code = errno;
+  const auto pid = kernel::clone_onto(&Spawn::child, stack_.get() + kStackBytes, kShared | SIGCHLD, this);
   static_cast<void>(kernel::thread_sigmask(SIG_SETMASK, before));
-  if (pid < 0) return base::fail(base::Error{.operation = "clone", .subject = "cordon-launch", .code = code});
-  return pid;
+  if (!pid) return base::fail(kernel::error_at(pid.error(), "cordon-launch"));
+  return *pid;
 }
 
 }  // namespace cordon::enforce::launch
