@@ -57,10 +57,14 @@ std::optional<GateAnswer> answer_in(std::string_view line) {
 
 AtTerminal questions_of(const Invocation& invocation) {
   const std::string before = understands_commands(invocation) ? std::string(kPlainScreen) : std::string();
-  return {.question = [before](const Asked& asked,
-                               const std::string& program) { return before + "\n" + question_about(asked, program); },
-          .answer = answer_in,
-          .again = "cordon: that is none of them; once, run or no: "};
+  return {
+      .question = [before](const Asked& asked,
+                           const std::string& program) { return before + "\n" + question_about(asked, program); },
+      .answer = answer_in,
+      .again = "cordon: that is none of them; once, run or no: ",
+      .disturbed = before +
+                   "\ncordon: a process of the run went on while you were asked, and may have written what you read: "
+                   "the answer is no\n"};
 }
 
 bool has_terminal() { return kernel::open_controlling_terminal().has_value(); }

@@ -105,8 +105,9 @@ DnsReply DnsAnswerer::answer_query(const DnsQuery& query) {
 DnsReply DnsAnswerer::answer_pointer(const DnsQuery& query, const std::string& shown) {
   const auto address = reversed_address(query.labels);
   const HostName* name = address ? names_.find(*address) : nullptr;
-  if (name == nullptr) return refused(query, DnsEvent::kDenied, shown);
-  return reply(query, Rcode::kNoError, name->str());
+  if (name != nullptr) return reply(query, Rcode::kNoError, name->str());
+  // Only of a name can a report say which rule would allow it: "*" or a block would be a rule for everything.
+  return refused(query, HostName::parse(shown) ? DnsEvent::kDenied : DnsEvent::kMalformed, shown);
 }
 
 DnsReply DnsAnswerer::answer_name(const DnsQuery& query, const HostName& name) {

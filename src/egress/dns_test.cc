@@ -164,6 +164,14 @@ TEST_F(Dns, APointerOfAnAddressGivesItsName) {
     EXPECT_EQ(ask(name, 12).rcode, 3U) << name;
 }
 
+TEST_F(Dns, APointerQuestionForAPatternIsNoNameThatARuleCouldAllow) {
+  for (const auto& wire : {"\x01*\0"s, "\x04.com\0"s,
+                           "\x09"
+                           "0.0.0.0/0\0"s})
+    EXPECT_EQ(ask_raw(query(wire, 12)).event, DnsEvent::kMalformed) << wire;
+  EXPECT_EQ(ask("1.1.1.1.in-addr.arpa", 12).event, DnsEvent::kDenied);
+}
+
 TEST_F(Dns, AFullTableIsAServerFailureAndAnEvent) {
   allow("*", "443");
   for (int i = 0; i < 100; ++i) ASSERT_EQ(ask("h" + std::to_string(i) + ".com").rcode, 0U);

@@ -1,7 +1,8 @@
 // Tally: the rows of a run. Everything that the broker decides is counted in one row, by verdict, way, host and port;
 // rows that changed are told to the supervisor when it has room for them. Beyond the bound of rows the count goes on in
 // one row per verdict without a host, so that no flood of names costs memory or a count. DNS gets half of the rows at
-// most: whoever asks for many names must not thereby hide where it tried to connect.
+// most, and all that was not reached three quarters: whoever asks for many names must not thereby hide where it tried
+// to connect, nor who is refused often where it sent something.
 #pragma once
 
 #include <cstddef>
@@ -35,6 +36,7 @@ class Tally {
 
   std::size_t most_;
   std::size_t dns_rows_ = 0;
+  std::size_t unreached_rows_ = 0;  ///< those of DNS too
   std::vector<Row> rows_;
   std::vector<bool> is_dirty_;
   std::vector<std::uint32_t> dirty_;

@@ -53,6 +53,12 @@ TEST(EgressReport, WhatAPersonAllowedIsSaidWithTheLineThatKeepsIt) {
             "cordon:   mend: to allow it always, write in the manifest: network: [{host: a.example, port: '443'}]\n");
 }
 
+TEST(EgressReport, WhatIsBeyondABoundTakesOneLineHoweverManyNamesItHas) {
+  std::vector<plan::Destination> all;
+  for (int i = 0; i < 1'000; ++i) all.push_back(to(Reach::kOverBound, Way::kDns, "h" + std::to_string(i), 0));
+  EXPECT_EQ(words(report_of(std::move(all))), "cordon: refused: 1000 connections beyond a bound (names)\n");
+}
+
 TEST(EgressReport, ARequestThatAsksForNoTunnelIsUntunneled) {
   const Report report =
       report_of({to(Reach::kMalformed, Way::kProxy, "a.example", 443), to(Reach::kMalformed, Way::kProxy, "", 0),

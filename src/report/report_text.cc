@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <cerrno>
 #include <csignal>
+#include <map>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -148,13 +150,14 @@ void say_blocked(Lines& lines, const Report& report) {
 /// What was granted and could not be reached explains a failure, and nothing else.
 void say_unreached(Lines& lines, const Report& report) {
   const bool failed = report.ending == Ending::kExited && report.exit_code != 0;
+  std::map<std::string, std::uint64_t> beyond;  // a flood of names must not push the other lines off the screen
   for (const plan::Destination& one : report.destinations) {
     if (one.reach == plan::Reach::kUnreachable && failed)
       lines.say("not reached:", Paint::kYellow, fmt::format("{}: {}", destination_words(one), one.why));
-    if (one.reach == plan::Reach::kOverBound)
-      lines.say("refused:", Paint::kYellow,
-                fmt::format("{} connections beyond a bound ({})", one.count, one.why.empty() ? "names" : one.why));
+    if (one.reach == plan::Reach::kOverBound) beyond[one.why.empty() ? "names" : one.why] += one.count;
   }
+  for (const auto& [bound, count] : beyond)
+    lines.say("refused:", Paint::kYellow, fmt::format("{} connections beyond a bound ({})", count, bound));
 }
 
 /// Programs ask for the machine's own name without wanting to reach anything.

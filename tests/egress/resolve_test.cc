@@ -223,6 +223,16 @@ TEST_F(Resolver, EndsWithTheBroker) {
   EXPECT_EQ(status, 0);
 }
 
+TEST_F(Resolver, EndsWithTheBrokerAlthoughEveryLookupHangs) {
+  for (std::uint32_t i = 0; i < 16; ++i) send(i, "silent.example");
+  ::usleep(300'000);
+  const std::uint64_t began = kernel::monotonic_ns();
+  socket_.reset();
+  ::waitpid(child_, nullptr, 0);
+  child_ = -1;
+  EXPECT_LT(kernel::monotonic_ns() - began, kSecond);
+}
+
 TEST_F(Resolver, HasNoPowers) {
   ask("inhosts.example");
   std::ifstream file("/proc/" + std::to_string(child_) + "/status");

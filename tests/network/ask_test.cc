@@ -129,6 +129,51 @@ TEST_P(Ask, WhileTheQuestionIsAskedTheTargetNeitherReadsNorWrites) {
   EXPECT_THAT(run.seen(), Not(HasSubstr("stolen once")));
 }
 
+TEST_P(Ask, AnAnswerDoesNotCountWhereSomethingOfTheRunWentOn) {
+  // A timer's SIGCONT ends the stop of the process that set it, whatever anybody wants.
+  Running run = asked(
+      "import ctypes, os\n"
+      "if os.fork() == 0:\n"
+      "  libc = ctypes.CDLL(None)\n"
+      "  event = (ctypes.c_int * 16)(0, 0, signal.SIGCONT, 0)\n"
+      "  timer = ctypes.c_void_p()\n"
+      "  when = (ctypes.c_long * 4)(0, 0, 1, 500000000)\n"
+      "  if libc.timer_create(1, event, ctypes.byref(timer)) or libc.timer_settime(timer, 0, when, None): os._exit(1)\n"
+      "  end = time.monotonic() + 1.5\n"
+      "  while time.monotonic() < end: time.sleep(0.001)\n"
+      "  say('allow good.example:443? once, run or no: ')\n"
+      "  signal.pause()\n"
+      "time.sleep(0.3)\n"
+      "say('try', get('b.example'))\n");
+  ASSERT_TRUE(run.expect(kAsks)) << run.seen();
+  ASSERT_TRUE(run.expect("good.example")) << "the timer's: " << run.seen();
+  think();
+  run.type("once\n");
+  EXPECT_TRUE(run.expect("the answer is no")) << run.seen();
+  EXPECT_TRUE(run.expect("try ECONNRESET")) << run.seen();
+}
+
+TEST_P(Ask, AProcessThatHopsFromChildToChildDoesNotOutrunTheQuestion) {
+  Running run = asked(
+      "import os\n"
+      "def hop():\n"
+      "  end = time.monotonic() + 4\n"
+      "  while time.monotonic() < end:\n"
+      "    if os.fork(): os._exit(0)\n"
+      "  say('allow good.example:443? once, run or no: ')\n"
+      "  os._exit(0)\n"
+      "if os.fork() == 0: hop()\n"
+      "time.sleep(0.3)\n"
+      "say('try', get('b.example'))\n");
+  // It was caught between two hops, or never: then nobody could say that the screen is ours alone, and nobody was
+  // asked.
+  if (run.expect(kAsks, 3'500)) {
+    EXPECT_FALSE(run.expect("good.example", 4'000)) << run.seen();
+  } else {
+    EXPECT_TRUE(run.expect("try ECONNRESET")) << run.seen();
+  }
+}
+
 TEST_P(Ask, AProgramThatHasTheScreenToItselfGetsItBackAsItWas) {
   Running run = asked(
       "def drawn(*_): global again; again = True\n"

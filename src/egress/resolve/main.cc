@@ -182,9 +182,18 @@ Sys<void> confine() {
   return narrow_the_view();
 }
 
+/// A lookup may hang for as long as a module of the host's likes, and with it every thread that serves.
+void end_with_the_broker() {
+  std::array<pollfd, 1> ended{pollfd{.fd = kSocketFd, .events = 0, .revents = 0}};
+  while (!kernel::poll(ended, -1) || (ended[0].revents & (POLLHUP | POLLERR)) == 0) {
+  }
+  ::_exit(0);
+}
+
 int run() {
   if (!confine()) return 1;
   std::vector<std::jthread> threads;
+  threads.emplace_back(end_with_the_broker);
   for (std::size_t i = 1; i < kThreads; ++i) threads.emplace_back(serve);
   serve();
   ::_exit(0);  // a lookup that is still under way interests nobody

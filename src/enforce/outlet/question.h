@@ -30,6 +30,7 @@ struct AtTerminal {
   std::function<std::string(const Asked&, const std::string& program)> question;
   std::function<std::optional<GateAnswer>(std::string_view line)> answer;  ///< nothing: it says nothing clear
   std::string again;                                                       ///< after such a line
+  std::string disturbed;  ///< after one that admits, where the run did not stand still: it does not count
 };
 
 using OnQuestion = std::function<void(const Asked&, std::function<void(GateAnswer)> answer)>;

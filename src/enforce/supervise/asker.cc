@@ -159,7 +159,16 @@ void Asker::take_line(std::string_view line) {
   if (!say(words_.again)) dismiss();
 }
 
+/// What is on the screen was ours alone only if nothing of the run has run since: else a person may have answered
+/// another question than ours.
 void Asker::answer_first(GateAnswer answer) {
+  const bool admits = answer == GateAnswer::kOnce || answer == GateAnswer::kRun;
+  if (admits && !frozen_->holds()) {
+    static_cast<void>(say(words_.disturbed));
+    answers_.push_back({queue_.front().id, GateAnswer::kNever});
+    queue_.pop_front();
+    return dismiss();
+  }
   answers_.push_back({queue_.front().id, answer});
   queue_.pop_front();
   if (queue_.empty()) return close();

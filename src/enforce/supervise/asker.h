@@ -6,6 +6,8 @@
 // terminal is given back as it was, a program that had it to itself is told to draw its screen again, and the run goes
 // on.
 //
+// An answer that admits counts only if the run stood still from the question on (Frozen::holds).
+//
 // No terminal, one that is another job's, a run that cannot be stopped, a third answer that says nothing, the end of
 // input, and a signal to Cordon all mean no.
 //

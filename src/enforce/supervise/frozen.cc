@@ -40,7 +40,15 @@ Table table() {
   return out;
 }
 
-bool rests(char state) { return state == 'T' || state == 't' || state == 'Z' || state == 'X' || state == '?'; }
+bool is_stopped(const ThreadState& thread) { return thread.state == 'T' || thread.state == 't'; }
+bool is_over(const ThreadState& thread) { return thread.state == 'Z' || thread.state == 'X'; }
+
+/// The threads of a process that could ever run again. A first thread that has ended says nothing of the others.
+std::vector<ThreadState> living(pid_t pid) {
+  std::vector<ThreadState> out = thread_states(pid);
+  std::erase_if(out, is_over);
+  return out;
+}
 
 bool is_gone(base::FdView pidfd) {
   std::array<pollfd, 1> ended{pollfd{.fd = pidfd.get(), .events = POLLIN, .revents = 0}};
@@ -53,7 +61,12 @@ std::optional<Frozen> Frozen::below(pid_t init) {
   Frozen out;
   const std::uint64_t until = kernel::monotonic_ns() + kMostNs;
   while (kernel::monotonic_ns() < until) {
-    if (out.stop_once(init) == Round::kSettled) return out;
+    // Without a fork meanwhile the round has seen everybody, and nobody hopped from child to child ahead of it. All
+    // rested at one moment then if, looked at again, none has run since.
+    const auto starts = starts_so_far();
+    const Round round = out.stop_once(init);
+    const bool whole = starts && starts == starts_so_far();
+    if (round == Round::kSettled && whole && out.holds()) return out;
     if (out.stopped_.size() > kMostProcesses) break;
     std::array<pollfd, 0> nothing{};
     static_cast<void>(kernel::poll(nothing, 1).has_value());
@@ -65,20 +78,26 @@ Frozen::Round Frozen::stop_once(pid_t init) {
   const Table all = table();
   processes_ = descendants(all, init);
   groups_.clear();
+  resting_.clear();
   Round round = Round::kSettled;
   for (const pid_t pid : processes_) {
     const ProcessStat& stat = all.at(pid);
     groups_.insert(stat.group);
-    // A first thread that has ended says nothing of the others.
-    const auto states = thread_states(pid);
-    if (std::ranges::all_of(states, rests)) continue;
+    auto threads = living(pid);
+    const bool at_rest = std::ranges::all_of(threads, is_stopped);
     // One that waits for a disk stops before it does anything else, once it was told to.
-    const bool busy = std::ranges::any_of(states, [](char state) { return !rests(state) && state != 'D'; });
-    if (!busy && was_told(pid)) continue;
+    const bool busy =
+        std::ranges::any_of(threads, [](const ThreadState& one) { return !is_stopped(one) && one.state != 'D'; });
+    if (!threads.empty()) resting_.emplace_back(pid, std::move(threads));
+    if (at_rest || (!busy && was_told(pid))) continue;
     round = Round::kMoving;
     stop(pid, stat.parent);
   }
   return round;
+}
+
+bool Frozen::holds() const {
+  return std::ranges::all_of(resting_, [](const auto& one) { return living(one.first) == one.second; });
 }
 
 bool Frozen::was_told(pid_t pid) const {

@@ -7,6 +7,7 @@
 #include <array>
 #include <charconv>
 #include <filesystem>
+#include <span>
 #include <string>
 
 #include "base/text.h"
@@ -15,11 +16,11 @@
 namespace cordon::enforce::supervise {
 namespace {
 
-/// The first 4 KiB, which hold all that is asked for here; empty where it cannot be read.
+/// The first 16 KiB, which hold all that is asked for here; empty where it cannot be read.
 std::string read_start(const std::string& path) {
   const auto file = kernel::openat(kernel::kHere, path.c_str(), O_RDONLY);
   if (!file) return {};
-  std::array<std::byte, 4096> bytes{};
+  std::array<std::byte, 16'384> bytes{};
   const auto got = kernel::read(*file, bytes);
   if (!got) return {};
   return {reinterpret_cast<const char*>(bytes.data()), *got};
@@ -43,6 +44,14 @@ std::vector<pid_t> numbers(std::string_view text, std::string_view label) {
     if (const auto value = number(field)) out.push_back(*value);
   }
   return out;
+}
+
+/// The number that stands behind a label, up to the end of its line.
+std::optional<std::uint64_t> count_behind(std::string_view text, std::string_view label) {
+  const std::size_t at = text.find(label);
+  if (at == std::string_view::npos) return std::nullopt;
+  const std::string_view rest = text.substr(at + label.size());
+  return base::parse_decimal(rest.substr(0, rest.find('\n')));
 }
 
 bool can_have_sent(const std::optional<ProcessStatus>& sender, std::uint32_t uid, std::size_t our_depth) {
@@ -91,12 +100,34 @@ std::optional<ProcessStatus> process_status(pid_t pid) {
 
 std::vector<pid_t> all_processes() { return numbered("/proc"); }
 
-std::vector<char> thread_states(pid_t pid) {
-  std::vector<char> out;
+ThreadState parse_thread(pid_t id, std::string_view status) {
+  constexpr std::string_view kState = "\nState:\t";
+  const std::size_t at = status.find(kState);
+  const auto by_choice = count_behind(status, "\nvoluntary_ctxt_switches:\t");
+  const auto by_force = count_behind(status, "\nnonvoluntary_ctxt_switches:\t");
+  if (at == std::string_view::npos || at + kState.size() == status.size() || !by_choice || !by_force) return {.id = id};
+  return {.id = id, .state = status[at + kState.size()], .switches = *by_choice + *by_force};
+}
+
+std::vector<ThreadState> thread_states(pid_t pid) {
+  std::vector<ThreadState> out;
   const std::string tasks = fmt::format("/proc/{}/task", pid);
-  for (const pid_t thread : numbered(tasks)) {
-    const auto stat = parse_stat(read_start(fmt::format("{}/{}/stat", tasks, thread)));
-    out.push_back(stat ? stat->state : '?');
+  for (const pid_t thread : numbered(tasks))
+    out.push_back(parse_thread(thread, read_start(fmt::format("{}/{}/status", tasks, thread))));
+  return out;
+}
+
+std::optional<std::uint64_t> starts_so_far() { return count_behind(read_table("/proc/stat"), "\nprocesses "); }
+
+std::string read_table(const std::string& path) {
+  constexpr std::size_t kMostBytes = 4U << 20;
+  std::string out;
+  const auto file = kernel::openat(kernel::kHere, path.c_str(), O_RDONLY);
+  std::array<char, 16'384> buffer{};
+  while (file && out.size() < kMostBytes) {
+    const auto got = kernel::read(*file, std::as_writable_bytes(std::span(buffer)));
+    if (!got || *got == 0) break;
+    out.append(buffer.data(), *got);
   }
   return out;
 }

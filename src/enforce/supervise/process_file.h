@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -31,8 +32,22 @@ std::optional<ProcessStatus> process_status(pid_t pid);
 
 /// Every process that /proc shows, now. Some of them may be gone.
 std::vector<pid_t> all_processes();
-/// The state of each thread of a process: '?' where one went meanwhile.
-std::vector<char> thread_states(pid_t pid);
+
+/// A thread, of its status file. One that rests at two looks and has left a processor as often has not run in between.
+struct ThreadState {
+  pid_t id = 0;
+  char state = '?';            ///< where it went meanwhile, too
+  std::uint64_t switches = 0;  ///< how often it has left a processor
+  friend bool operator==(const ThreadState&, const ThreadState&) = default;
+};
+ThreadState parse_thread(pid_t id, std::string_view status);
+std::vector<ThreadState> thread_states(pid_t pid);
+
+/// How many processes and threads were ever started on this machine: unchanged, nobody was in between.
+std::optional<std::uint64_t> starts_so_far();
+
+/// A table of /proc, or its beginning where it is longer than 4 MiB.
+std::string read_table(const std::string& path);
 
 /// The pid, as this process sees it, of the process that the pidfd stands for. Unlike a number that was sent along, it
 /// cannot name another process.

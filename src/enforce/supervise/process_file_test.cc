@@ -1,6 +1,7 @@
 #include "enforce/supervise/process_file.h"
 
 #include <gtest/gtest.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "kernel/process.h"
@@ -22,6 +23,24 @@ TEST(ProcessStatus, IsNothingWhereALineIsMissing) {
   EXPECT_EQ(parse_status(""), std::nullopt);
   EXPECT_EQ(parse_status("Name:\tx\nNSpid:\t2\n"), std::nullopt);
   EXPECT_EQ(parse_status("Name:\tx\nUid:\t0\t0\t0\t0\n"), std::nullopt);
+}
+
+TEST(ThreadState, IsReadWithHowOftenItLeftAProcessor) {
+  EXPECT_EQ(parse_thread(7,
+                         "Name:\tx\nState:\tT (stopped)\nvoluntary_ctxt_switches:\t5\n"
+                         "nonvoluntary_ctxt_switches:\t2\n"),
+            (ThreadState{.id = 7, .state = 'T', .switches = 7}));
+  EXPECT_EQ(parse_thread(7, "Name:\tx\nState:\tT (stopped)\n"), (ThreadState{.id = 7})) << "half of it is nothing";
+  EXPECT_EQ(parse_thread(7, ""), (ThreadState{.id = 7}));
+}
+
+TEST(ProcessFile, CountsWhatWasStartedOnTheMachine) {
+  const auto before = starts_so_far();
+  ASSERT_TRUE(before);
+  const pid_t child = ::fork();
+  if (child == 0) ::_exit(0);
+  ::waitpid(child, nullptr, 0);
+  EXPECT_GT(starts_so_far(), before);
 }
 
 TEST(ProcessFile, TellsWhichProcessAPidfdStandsFor) {

@@ -8,24 +8,15 @@
 #include <vector>
 
 #include "base/text.h"
+#include "enforce/supervise/process_file.h"
 #include "kernel/file.h"
 
 namespace cordon::enforce::supervise {
 namespace {
 
-constexpr std::size_t kMostTableBytes = 4U << 20;  // some 25,000 connections
-
-std::string read_table(const std::string& path) {
-  std::string out;
-  const auto file = kernel::openat(kernel::kHere, path.c_str(), O_RDONLY);
-  std::array<char, 16'384> buffer{};
-  while (file && out.size() < kMostTableBytes) {
-    const auto got = kernel::read(*file, std::as_writable_bytes(std::span(buffer)));
-    if (!got || *got == 0) break;
-    out.append(buffer.data(), *got);
-  }
-  return out;
-}
+/// Descriptors that are looked at for one question. The run stands still meanwhile, and so does the supervisor: a
+/// target must not make it look at millions.
+constexpr std::size_t kMostLooks = 32'768;
 
 std::string link_text(const std::string& path) {
   std::array<char, 4096> text{};
@@ -39,10 +30,11 @@ std::vector<std::string_view> words(std::string_view line) {
   return out;
 }
 
-bool holds(pid_t pid, const std::string& socket) {
+bool holds(pid_t pid, const std::string& socket, std::size_t& looks) {
   std::error_code stopped;
   for (std::filesystem::directory_iterator entry(fmt::format("/proc/{}/fd", pid), stopped), end;
-       !stopped && entry != end; entry.increment(stopped)) {
+       !stopped && entry != end && looks > 0; entry.increment(stopped)) {
+    --looks;
     if (link_text(entry->path().native()) == socket) return true;
   }
   return false;
@@ -63,12 +55,13 @@ std::optional<std::uint64_t> connected_socket(std::string_view table, std::uint1
 }
 
 std::string program_of(pid_t init, std::span<const pid_t> processes, std::uint16_t port) {
+  std::size_t looks = kMostLooks;
   for (const char* table : {"tcp", "tcp6"}) {
     const auto inode = connected_socket(read_table(fmt::format("/proc/{}/net/{}", init, table)), port);
     if (!inode) continue;
     const std::string socket = fmt::format("socket:[{}]", *inode);
     for (const pid_t pid : processes)
-      if (holds(pid, socket)) return link_text(fmt::format("/proc/{}/exe", pid));
+      if (holds(pid, socket, looks)) return link_text(fmt::format("/proc/{}/exe", pid));
   }
   return {};
 }
