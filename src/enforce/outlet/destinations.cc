@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "egress/lookup_wire.h"
 #include "policy/network/address_class.h"
+#include "policy/network/name.h"
 
 namespace cordon::enforce::outlet {
 namespace {
@@ -58,6 +59,8 @@ std::string bound_words(std::uint32_t detail) {
 
 /// What no rule could change.
 std::string never_words(const Row& row) {
+  const auto name = policy::network::HostName::parse(row.host);
+  if (name && name->is_local()) return std::string(class_name(policy::network::AddressClass::kLoopback));
   const auto address = policy::network::parse_address(row.host);
   if (!address) return {};
   const auto its_class = policy::network::classify(*address, {});

@@ -73,6 +73,17 @@ TEST(OutletDestinations, SayWhyInWords) {
   EXPECT_EQ(all[4].why, "the upstream proxy answered 403");
 }
 
+TEST(OutletDestinations, OfWhatNoRuleCanOpenNoneIsProposed) {
+  const auto denied = [](const char* host) {
+    egress::Row one = row(0, egress::Verdict::kDenied, 0);
+    one.host = host;
+    return destinations_of({{0, one}}).at(0).why;
+  };
+  EXPECT_EQ(denied("localhost"), "loopback");
+  EXPECT_EQ(denied("169.254.169.254"), "metadata");
+  EXPECT_EQ(denied("a.example"), "");
+}
+
 base::Fd listening() {
   base::Fd socket(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
   EXPECT_EQ(::listen(socket.get(), 1), 0);
