@@ -84,6 +84,7 @@ void check_services(Draft& draft) {
 void check_rule(Draft& draft, const policy::NetworkRule& rule) {
   const auto refuse = [&](std::string message, std::string mend) {
     draft.refuse(Code::kNetworkRuleInvalid, rule.at.span, std::move(message), std::move(mend));
+    draft.items.back().is_grant = true;
   };
   const auto parsed = network::parse_rule(rule.host, rule.port, kMeaning);
   if (!parsed) return refuse(parsed.error().message, parsed.error().hint);

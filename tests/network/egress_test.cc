@@ -108,9 +108,11 @@ TEST_P(Egress, AnInnerAddressIsBlockedUntilTheOperatorOpensIt) {
       program("/usr/bin/curl", {"-sS", "http://inner.example:8080/"}, rules({{"inner.example", "*"}}));
   const Finished blocked = sandboxed(yaml);
   EXPECT_NE(blocked.code, 0);
-  EXPECT_TRUE(blocked.says("blocked: inner.example:8080 is granted, but leads to an address that is private"))
+  EXPECT_TRUE(blocked.says("blocked: inner.example:8080 is granted, but leads to " + std::string(kPrivate4) +
+                           ", which is private (10.0.0.0/8)"))
       << blocked;
-  EXPECT_TRUE(blocked.says("--allow-address")) << blocked;
+  EXPECT_TRUE(blocked.says("--allow-address " + std::string(kPrivate4) + ", or a block around it")) << blocked;
+  EXPECT_EQ(sandboxed(yaml, {"--allow-address", kPrivate4}).out, "inner");
   EXPECT_EQ(sandboxed(yaml, {"--allow-address", "10.0.0.0/8"}).out, "inner");
   const Finished never = sandboxed(yaml, {"--allow-address", "127.0.0.0/8"});
   EXPECT_EQ(never.code, 125) << never;
