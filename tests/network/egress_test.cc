@@ -149,6 +149,27 @@ TEST_P(Egress, TheHostsLoopbackIsNotReachedUnderAnyName) {
   EXPECT_THAT(got.out, Not(HasSubstr("200 OK"))) << got;
 }
 
+TEST_P(Egress, ARuleThatReachesNothingIsRefusedAtItsLineByEveryCommand) {
+  for (const char* host : {"127.0.0.1", "::1", "localhost"}) {
+    const std::string manifest = scene.manifest("entrypoint: /usr/bin/true\n" + rules({{host, "5432"}}));
+    for (const std::vector<std::string>& words :
+         {std::vector<std::string>{"run", "--allow-unapproved", "--allow-address", "10.0.0.0/8"},
+          {"inspect"},
+          {"approve", "--yes"}}) {
+      std::vector<std::string> all = words;
+      all.push_back(manifest);
+      const Finished got = scene.cordon(all).run();
+      EXPECT_EQ(got.code, 125) << got;
+      EXPECT_TRUE(got.says("m.yaml:3:")) << got;
+      EXPECT_TRUE(got.says("is the sandbox's own loopback inside")) << got;
+      EXPECT_TRUE(got.says("host_services: [5432]")) << got;
+    }
+    const Finished valid = scene.cordon({"validate", manifest}).run();
+    EXPECT_TRUE(valid.says("runnable:     no")) << valid;
+    EXPECT_TRUE(valid.says("1 is refused")) << valid;
+  }
+}
+
 TEST_P(Egress, TheTargetsOwnServersWorkOnGrantedPortsToo) {
   const Finished got = python(
       "def own(family, address, reached):\n"
