@@ -50,7 +50,7 @@ bench: ## start-up and cost per grant, beside bare exec, bubblewrap and firejail
 	@scripts/install-packages build bench
 	@scripts/bench
 
-soak: ## faults at random for DURATION (default 600) seconds: killed, stopped, reset, stalled; SEED repeats a run
+soak: ## faults at random for DURATION (default 600) seconds: killed, stopped, reset, stalled; SEED repeats a run, AS=user runs it as a user
 	@scripts/install-packages build test
 	@scripts/build dev cordon egress_soak
 	@scripts/soak build/dev

@@ -5,13 +5,17 @@
 //   direct   from the host's namespace, over the veth pair
 //   broker   from the sandbox through cordon-broker, which dials over the same pair
 //   bridge   from the sandbox as sandboxes without a broker do it: socat inside, to a unix socket, to a proxy outside
-//   that
-//            speaks CONNECT and dials over the same pair
+//            that speaks CONNECT and dials over the same pair
 //
-//   bulk        one stream of BULK bytes to the client, MB/s
+//   bulk        one stream of 256 MiB to the client, MB/s; the bar: at least 0.4 of direct
+//   request     connect, a GET of 100 bytes, the answer read to its end, close; one after the other, us a request; the
+//               bar: at most 3 times direct
 //   trip        one byte there and back on an open connection, us
-//   connect     connect, one byte there and back, close, us; by DNS name and a pinned address
-//   parallel    1,000 open connections, one byte on each in turn, us a byte; and the broker's memory with them
+//   connect     connect, one byte there and back, close, us; by a pinned address
+//   parallel    1,000 open connections, one byte on each in turn, us a byte; the bar: none is lost
+//
+// The threads that serve `request` wait beforehand: making one for each would be counted to all ways alike, and flatter
+// the ratio. `connect` makes one.
 #include <fmt/format.h>
 #include <sched.h>
 #include <sys/resource.h>
@@ -45,7 +49,9 @@ using Clock = std::chrono::steady_clock;
 constexpr const char* kNear = "203.0.113.1";
 constexpr const char* kFar = "203.0.113.10";
 constexpr std::size_t kBulk = 256U << 20;
-constexpr int kTrips = 1'000, kConnects = 300, kParallel = 1'000;
+constexpr int kTrips = 1'000, kConnects = 300, kRequests = 1'000, kParallel = 1'000;
+constexpr std::uint16_t kPort = 8443, kRequestPort = 8444;
+constexpr std::size_t kRequestBytes = 100;
 
 double seconds(const std::function<void()>& act) {
   const auto start = Clock::now();
@@ -73,17 +79,43 @@ void serve(const Fd& client) {
   }
 }
 
+/// Answers one request after the other, by as many threads as may wait at once.
+void serve_requests(const Fd& listener) {
+  const std::string answer = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\nConnection: close\r\n\r\nok";
+  while (true) {
+    const Fd client(::accept4(listener.get(), nullptr, nullptr, SOCK_CLOEXEC));
+    if (!client.valid()) return;
+    if (read_some(client, kRequestBytes).size() == kRequestBytes) write_all(client, answer);
+  }
+}
+
+bool request(const Fd& client) {
+  static const std::string kHead = "GET / HTTP/1.1\r\nHost: a.example\r\nX-Padding: ";
+  static const std::string kText = kHead + std::string(kRequestBytes - kHead.size() - 4, 'x') + "\r\n\r\n";
+  write_all(client, kText);
+  return read_all(client).ends_with("ok");
+}
+
 void trip(const Fd& client) {
   write_all(client, "x");
   read_some(client, 1);
 }
 
 struct Times {
-  std::vector<double> bulk, trip, connect, parallel;
+  std::vector<double> bulk, request, trip, connect, parallel;
+  int lost = 0;  ///< connections and answers that should have been there
 };
 
-void measure(const std::function<Fd()>& connect, Times& into) {
+using Connect = std::function<Fd(std::uint16_t port)>;
+
+void measure(const Connect& connect_to_port, Times& into) {
+  const auto connect = [&] { return connect_to_port(kPort); };
   const Fd client = connect();
+  into.request.push_back(seconds([&] {
+                           for (int i = 0; i < kRequests; ++i)
+                             into.lost += request(connect_to_port(kRequestPort)) ? 0 : 1;
+                         }) /
+                         kRequests * 1e6);
   into.trip.push_back(seconds([&] {
                         for (int i = 0; i < kTrips; ++i) trip(client);
                       }) /
@@ -110,12 +142,12 @@ std::uint64_t memory_kib(pid_t pid) {
   return 0;
 }
 
-void measure_parallel(const std::function<Fd()>& connect, Times& into) {
+void measure_parallel(const Connect& connect, Times& into) {
   std::vector<Fd> clients;
-  for (int i = 0; i < kParallel; ++i) clients.push_back(connect());
+  for (int i = 0; i < kParallel; ++i) clients.push_back(connect(kPort));
   into.parallel.push_back(seconds([&] {
                             for (const Fd& client : clients) write_all(client, "x");
-                            for (const Fd& client : clients) read_some(client, 1);
+                            for (const Fd& client : clients) into.lost += read_some(client, 1) == "x" ? 0 : 1;
                           }) /
                           kParallel * 1e6);
 }
@@ -138,9 +170,14 @@ class Far {
       born_.count_down();
       joined_.wait();
       command("ip link set far up && ip address add " + std::string(kFar) + "/24 dev far");
-      const Server server(kFar, 8443, serve);
+      const Server server(kFar, kPort, serve);
+      const Fd requests = listen_on(kFar, kRequestPort);
+      std::vector<std::thread> threads;
+      for (int i = 0; i < 4; ++i) threads.emplace_back([&] { serve_requests(requests); });
       serving_.count_down();
       over_.wait();
+      ::shutdown(requests.get(), SHUT_RDWR);
+      for (std::thread& one : threads) one.join();
     });
     born_.wait();
     command("ip link add near type veth peer name far netns " + tid_);
@@ -176,7 +213,7 @@ void serve_connect(const Fd& client) {
     if (one.size() != 1) return;
     head += one;
   }
-  const Fd to = connect_to(kFar, 8443);
+  const Fd to = connect_to(kFar, head.find(":8444 ") == std::string::npos ? kPort : kRequestPort);
   write_all(client, "HTTP/1.1 200 OK\r\n\r\n");
   std::thread out([&] { copy_until_end(client, to); });
   copy_until_end(to, client);
@@ -216,9 +253,9 @@ class Bridge {
     thread_.join();
     ::unlink(path_.c_str());
   }
-  static Fd connect() {
+  static Fd connect(std::uint16_t port) {
     Fd to = connect_to("127.0.0.1", 3128);
-    write_all(to, "CONNECT a.example:8443 HTTP/1.1\r\nHost: a.example:8443\r\n\r\n");
+    write_all(to, fmt::format("CONNECT a.example:{0} HTTP/1.1\r\nHost: a.example:{0}\r\n\r\n", port));
     read_some(to, 19);
     return to;
   }
@@ -230,23 +267,23 @@ class Bridge {
   std::thread thread_;
 };
 
-void print(const char* what, const char* unit, std::array<const std::vector<double>*, 3> ways) {
+void print(const char* what, const char* unit, std::array<const std::vector<double>*, 3> ways, const char* bar = "") {
   const double direct = median(*ways[0]), broker = median(*ways[1]), bridge = median(*ways[2]);
-  fmt::print("{:10} {:10.1f} {:10.1f} {:10.1f} {:8.2f} {:8.2f}  {}\n", what, direct, broker, bridge, broker / direct,
-             bridge / direct, unit);
+  fmt::print("{:10} {:10.1f} {:10.1f} {:10.1f} {:8.2f} {:8.2f}  {:6}{}\n", what, direct, broker, bridge,
+             broker / direct, bridge / direct, unit, bar);
 }
 
 int run(int rounds) {
   const Far far;
   Sandbox box;
-  box.allow("a.example", "8443");
+  box.allow("a.example", "8443-8444");
   box.config.opened = {*cordon::policy::network::parse_block("203.0.113.0/24")};
   box.hosts["a.example"] = {kFar};
   box.start();
   const Bridge bridge(box);
   const std::string address = box.look_up("a.example");
-  const auto direct = [] { return connect_to(kFar, 8443); };
-  const auto broker = [&] { return connect_to(address, 8443); };
+  const Connect direct = [](std::uint16_t port) { return connect_to(kFar, port); };
+  const Connect broker = [&](std::uint16_t port) { return connect_to(address, port); };
   Times straight, through, bridged;
   const std::uint64_t idle = memory_kib(box.pid());
   for (int i = 0; i < rounds; ++i) {
@@ -264,10 +301,12 @@ int run(int rounds) {
     measure_parallel(Bridge::connect, bridged);
   });
   fmt::print("{:10} {:>10} {:>10} {:>10} {:>8} {:>8}\n", "", "direct", "broker", "bridge", "ratio", "bridge's");
-  print("bulk", "MB/s", {&straight.bulk, &through.bulk, &bridged.bulk});
+  print("bulk", "MB/s", {&straight.bulk, &through.bulk, &bridged.bulk}, "bar: ratio at least 0.40");
+  print("request", "us", {&straight.request, &through.request, &bridged.request}, "bar: ratio at most 3.00");
   print("trip", "us", {&straight.trip, &through.trip, &bridged.trip});
   print("connect", "us", {&straight.connect, &through.connect, &bridged.connect});
-  print("parallel", "us", {&straight.parallel, &through.parallel, &bridged.parallel});
+  print("parallel", "us", {&straight.parallel, &through.parallel, &bridged.parallel},
+        fmt::format("bar: none lost; lost through the broker: {}", through.lost).c_str());
   fmt::print("connections a second: direct {:.0f}, broker {:.0f}, bridge {:.0f}\n", 1e6 / median(straight.connect),
              1e6 / median(through.connect), 1e6 / median(bridged.connect));
   fmt::print("broker's memory: {} KiB idle, {} KiB with {} connections open; the bound is {} KiB\n", idle, loaded,

@@ -113,13 +113,17 @@ bool installed(const std::string& program) { return run_once({"/bin/sh", "-c", "
 
 void start_up(const std::string& cordon, const Workshop& shop, int rounds) {
   const auto plain = prepare(cordon, shop, "plain.yaml", "entrypoint: ./noop\n");
+  const std::string rule = "network: [{host: a.example, port: '443'}]\n";
+  const auto reaching = prepare(cordon, shop, "reaching.yaml", "entrypoint: ./noop\n" + rule);
   const auto all = prepare(cordon, shop, "all.yaml", "entrypoint: ./noop\nexec: all\n");
   std::string deny;
   for (int i = 0; i < kMasks; ++i) {
     shop.file(fmt::format("home/secret{}/key", i));
     deny += fmt::format("  - ~/secret{}\n", i);
   }
-  const auto masked = prepare(cordon, shop, "masked.yaml", "entrypoint: ./noop\nread: ['~']\ndeny:\n" + deny);
+  const std::string home = "entrypoint: ./noop\nread: ['~']\ndeny:\n" + deny;
+  const auto masked = prepare(cordon, shop, "masked.yaml", home);
+  const auto masked_reaching = prepare(cordon, shop, "masked-reaching.yaml", home + rule);
   const std::string same = fmt::format("bubblewrap, the same mounts, {} masks", kMasks);
   std::vector<Contender> contenders{{"bare, static no-op", {shop.noop()}}, {"bare, /bin/true", {"/bin/true"}}};
   if (installed("bwrap")) {
@@ -137,8 +141,10 @@ void start_up(const std::string& cordon, const Workshop& shop, int rounds) {
   }
   contenders.push_back({"cordon version (no sandbox)", {cordon, "version"}});
   contenders.push_back({"cordon run, no grant, exec: none", plain.cordon});
+  contenders.push_back({"cordon run, one network rule", reaching.cordon});
   contenders.push_back({"cordon run, no grant, exec: all", all.cordon});
   contenders.push_back({fmt::format("cordon run, home to read, {} masks", kMasks), masked.cordon});
+  contenders.push_back({"cordon run, the same and one network rule", masked_reaching.cordon});
   std::erase_if(contenders, [](const Contender& each) { return each.argv.empty(); });
   print_table(fmt::format("Start-up of a no-op, {} interleaved rounds", rounds), compare(contenders, rounds, 3), same);
 }

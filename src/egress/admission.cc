@@ -211,17 +211,14 @@ void Broker::resolve(Connection& connection) {
   stage(connection, Stage::kResolving, config_.bounds.lookup_ms + config_.bounds.nat64_ms);
   const policy::network::HostName* name = connection.host.name();
   // What a resolver says of localhost does not matter: it is the machine that dials.
-  if (name != nullptr && name->is_local())
-    return refuse(connection, Verdict::kGuardBlocked,
-                  static_cast<std::uint32_t>(policy::network::AddressClass::kLoopback));
+  if (name != nullptr && name->is_local()) return block(connection, policy::network::AddressClass::kLoopback, {});
   connection.by_upstream =
       config_.upstream && std::ranges::none_of(config_.upstream->direct, [&](const policy::network::Rule& rule) {
         return rule.ports.contains(connection.port) && matches(rule.host, connection.host);
       });
   if (connection.by_upstream && name == nullptr) {  // a name is the upstream's to resolve, and to judge
     const auto verdict = guard_.check(*connection.host.address(), connection.admission);
-    if (!verdict.dial)
-      return refuse(connection, Verdict::kGuardBlocked, static_cast<std::uint32_t>(verdict.address_class));
+    if (!verdict.dial) return block(connection, verdict.address_class, *connection.host.address());
   }
   const policy::network::Host& asked = connection.by_upstream ? config_.upstream->host : connection.host;
   if (asked.name() == nullptr) return dial(connection, {*asked.address()});
@@ -260,13 +257,22 @@ void Broker::dial(Connection& connection, const std::vector<Address>& addresses)
   guard_.nat64 = lookups_.nat64();
   guard_.prefixes = lookups_.prefixes();
   auto strictest = policy::network::AddressClass::kPublic;
+  std::optional<Address> blocked;
   for (const Address& one : addresses) {
     const auto verdict = guard_.check(one, connection.admission);
     if (verdict.dial) endpoints.push_back(endpoint_of(one, connection.port));
-    if (!verdict.dial) strictest = std::max(strictest, verdict.address_class);
+    if (verdict.dial || (blocked && verdict.address_class <= strictest)) continue;
+    strictest = verdict.address_class;
+    blocked = one;
   }
-  if (endpoints.empty()) return refuse(connection, Verdict::kGuardBlocked, static_cast<std::uint32_t>(strictest));
+  if (endpoints.empty()) return block(connection, strictest, blocked);
   dial_endpoints(connection, std::move(endpoints));
+}
+
+/// The report names the address; the target does not learn it.
+void Broker::block(Connection& connection, policy::network::AddressClass why, const std::optional<Address>& address) {
+  count(connection, Verdict::kGuardBlocked, static_cast<std::uint32_t>(why), address);
+  turn_away(connection, 502);
 }
 
 void Broker::dial_endpoints(Connection& connection, std::vector<kernel::Endpoint> endpoints) {

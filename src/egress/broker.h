@@ -84,6 +84,8 @@ class Broker {
   void wake(const std::vector<Handle>& handles);
   void take_result(Connection& connection, const Resolved& resolved);
   void dial(Connection& connection, const std::vector<policy::network::Address>& addresses);
+  void block(Connection& connection, policy::network::AddressClass why,
+             const std::optional<policy::network::Address>& address);
   void dial_endpoints(Connection& connection, std::vector<kernel::Endpoint> endpoints);
   void on_dialer(Connection& connection, Dialer::State state);
   void ask_upstream(Connection& connection);
@@ -95,6 +97,7 @@ class Broker {
   void on_client(Connection& connection, std::uint32_t events);
   void on_server(Connection& connection, std::uint32_t events);
   void refuse(Connection& connection, Verdict verdict, std::uint32_t detail = 0, int status = 502);
+  void turn_away(Connection& connection, int status);
   void abandon(Connection& connection);
   void on_time(Connection& connection);
   void relay_time(Connection& connection);
@@ -103,7 +106,8 @@ class Broker {
 
   Connection& open_slot();
   [[nodiscard]] Connection* find(Handle handle) const;
-  std::uint32_t count(const Connection& connection, Verdict verdict, std::uint32_t detail);
+  std::uint32_t count(const Connection& connection, Verdict verdict, std::uint32_t detail,
+                      const std::optional<policy::network::Address>& address = {});
   void stage(Connection& connection, Stage next, std::uint64_t limit_ms);
   bool watch_client(Connection& connection, std::uint32_t events);
   bool watch_server(Connection& connection, std::uint32_t events);

@@ -28,7 +28,8 @@ bool hurries(Stage stage) { return stage != Stage::kRelaying; }
 
 }  // namespace
 
-std::uint32_t Broker::count(const Connection& connection, Verdict verdict, std::uint32_t detail) {
+std::uint32_t Broker::count(const Connection& connection, Verdict verdict, std::uint32_t detail,
+                            const std::optional<policy::network::Address>& address) {
   const bool known = connection.port != 0;
   return tally_.count({.verdict = verdict,
                        .via = connection.via,
@@ -36,7 +37,8 @@ std::uint32_t Broker::count(const Connection& connection, Verdict verdict, std::
                        .port = connection.port,
                        .rule = connection.rule,
                        .detail = detail,
-                       .host = known ? to_string(connection.host) : std::string()});
+                       .host = known ? to_string(connection.host) : std::string(),
+                       .address = address});
 }
 
 void Broker::stage(Connection& connection, Stage next, std::uint64_t limit_ms) {
@@ -122,9 +124,13 @@ void Broker::on_server(Connection& connection, std::uint32_t events) {
   poller_.forget(connection.server, connection.server_watch);
 }
 
-/// Counts, and ends by a reset; a proxy's client is told first.
 void Broker::refuse(Connection& connection, Verdict verdict, std::uint32_t detail, int status) {
   count(connection, verdict, detail);
+  turn_away(connection, status);
+}
+
+/// Ends by a reset; a proxy's client is told first.
+void Broker::turn_away(Connection& connection, int status) {
   if (connection.via != Via::kProxy) return close(connection, End::kReset);
   connection.dialer.reset();
   if (connection.server.valid()) poller_.forget(connection.server, connection.server_watch);

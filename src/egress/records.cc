@@ -11,9 +11,26 @@ namespace {
 using policy::network::Address;
 using policy::network::Family;
 
-constexpr std::uint32_t kMagic = 0x32524243;  // "CBR2": the version is in it
+constexpr std::uint32_t kMagic = 0x33524243;  // "CBR3": the version is in it
 constexpr std::size_t kLongestBuildId = 64;
 constexpr std::size_t kLongestHost = policy::network::kLongestName;
+
+std::size_t bytes_of(Family family) { return family == Family::kIpv4 ? 4 : 16; }
+
+/// A byte that says what follows: nothing, four bytes or sixteen.
+void put(Writer& out, const std::optional<Address>& address) {
+  out.number(static_cast<std::uint8_t>(address ? bytes_of(address->family) : 0));
+  if (address) out.raw(std::as_bytes(std::span(address->bytes)).first(bytes_of(address->family)));
+}
+
+void get(Reader& in, std::optional<Address>& address) {
+  const auto size = in.number<std::uint8_t>();
+  if (size == 0) return;
+  address.emplace(Address{.family = size == 4 ? Family::kIpv4 : Family::kIpv6, .bytes = {}});
+  if (size != bytes_of(address->family)) return in.fail();
+  const auto bytes = in.take(size);
+  if (!bytes.empty()) std::memcpy(address->bytes.data(), bytes.data(), bytes.size());
+}
 
 void put(Writer& out, const Ready& one) {
   out.number(one.checks);
@@ -37,6 +54,7 @@ void put(Writer& out, const Row& one) {
   out.number(one.bytes_out);
   out.number(one.bytes_in);
   out.text(std::string_view(one.host).substr(0, kLongestHost));
+  put(out, one.address);
 }
 void put(Writer& out, const Question& one) {
   out.number(one.id);
@@ -89,6 +107,7 @@ void get(Reader& in, Row& one) {
   one.bytes_out = in.number<std::uint64_t>();
   one.bytes_in = in.number<std::uint64_t>();
   one.host = in.text(kLongestHost);
+  get(in, one.address);
 }
 void get(Reader& in, Question& one) {
   one.id = in.number<std::uint64_t>();

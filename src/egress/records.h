@@ -28,7 +28,7 @@ enum class Verdict : std::uint8_t {
   kGateAdmitted,  ///< by the gate, and connected
   kDenied,        ///< by a deny rule, or by no rule
   kGateDenied,    ///< by the gate, or because it gave no answer
-  kGuardBlocked,  ///< every address is one that may not be dialled; detail: policy::network::AddressClass
+  kGuardBlocked,  ///< every address is one that may not be dialled; detail: policy::network::AddressClass, of `address`
   kUnreachable,   ///< detail: errno, kLookupDetail + a LookupStatus, or kUpstreamDetail + an HTTP status
   kMalformed,     ///< no destination, no request, no question
   kOverBound,     ///< a bound refused it; detail: a Bound
@@ -66,6 +66,7 @@ struct Row {
   std::uint64_t count = 0;
   std::uint64_t bytes_out = 0, bytes_in = 0;  ///< from the sandbox, to it
   std::string host;  ///< as asked for, normalised; empty where there is none, or where it is one of too many
+  std::optional<policy::network::Address> address;  ///< of kGuardBlocked: the strictest one; none where none was asked
   friend bool operator==(const Row&, const Row&) = default;
 };
 

@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <filesystem>
+#include <fstream>
+#include <set>
 #include <string>
 
 #include "egress/config.h"
@@ -22,6 +25,10 @@ const std::vector<Record> kRecords = {
     Heartbeat{9, 3},
     Row{4, Verdict::kUnreachable, Via::kProxy, DecidedBy::kAllowRule, 443, 2, ECONNREFUSED, 5, 1ULL << 40, 7,
         "a.example"},
+    Row{5, Verdict::kGuardBlocked, Via::kTransparent, DecidedBy::kAllowRule, 443, 0, 4, 1, 0, 0, "b.example",
+        parse_address("10.1.2.3")},
+    Row{6, Verdict::kGuardBlocked, Via::kTransparent, DecidedBy::kAllowRule, 443, 0, 5, 1, 0, 0, "c.example",
+        parse_address("fd00::1")},
     Question{77, 443, 50'000, *parse_address("2001:db8::1"), "b.example"},
     QuestionGone{77},
     Failed{EPERM, "seccomp"},
@@ -68,6 +75,23 @@ TEST(Records, WithValuesThatDoNotExistAreNotTaken) {
   bytes = encode(kRecords[2]);
   bytes[0] = std::byte{0};
   EXPECT_FALSE(decode_record(bytes));
+  bytes = encode(kRecords[2]);
+  bytes.back() = std::byte{1};  // an address of one byte
+  bytes.push_back(std::byte{9});
+  EXPECT_FALSE(decode_record(bytes));
+}
+
+TEST(Records, OfEachKindAreTheSeedsOfTheFuzzer) {
+  std::set<std::size_t> kinds;
+  for (const auto& seed :
+       std::filesystem::directory_iterator("../../fuzz/corpus/egress_records")) {  // from build/PRESET
+    std::ifstream in(seed.path(), std::ios::binary);
+    const std::string bytes{std::istreambuf_iterator<char>(in), {}};
+    const auto record = decode_record(std::as_bytes(std::span(bytes)));
+    ASSERT_TRUE(record) << seed.path() << " is of an older format";
+    kinds.insert(record->index());
+  }
+  EXPECT_EQ(kinds.size(), std::variant_size_v<Record>);
 }
 
 Row denied(const std::string& host, std::uint16_t port) {

@@ -44,10 +44,12 @@ std::uint32_t Tally::row_for(Row row) {
 std::uint32_t Tally::count(Row row) {
   const std::uint32_t detail = row.detail;
   const std::uint32_t rule = row.rule;
+  const auto address = row.address;
   const std::uint32_t id = row_for(std::move(row));
   ++rows_[id].count;
   rows_[id].detail = detail;
   rows_[id].rule = rule;
+  rows_[id].address = address;
   mark(id);
   return id;
 }

@@ -54,6 +54,8 @@ struct Destination {
   std::uint64_t bytes_out = 0, bytes_in = 0;  ///< from the target, to it
   std::string why;                            ///< "private", "ECONNREFUSED"; "" where there is nothing to say
   bool can_be_opened = false;                 ///< kGuardBlocked: --allow-address may open such an address
+  std::string address;                        ///< kGuardBlocked: the one that was blocked; "" where none was looked up
+  std::string block;                          ///< the registries' block that it, or what it carries, lies in; or ""
   friend bool operator==(const Destination&, const Destination&) = default;
 };
 

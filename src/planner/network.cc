@@ -79,6 +79,28 @@ void check_services(Draft& draft) {
            "name the ports that are needed");
 }
 
+/// The loopback inside is the sandbox's own, and the guard dials such an address for no rule and no flag: what can
+/// never work is not approved.
+void check_rule(Draft& draft, const policy::NetworkRule& rule) {
+  const auto refuse = [&](std::string message, std::string mend) {
+    draft.refuse(Code::kNetworkRuleInvalid, rule.at.span, std::move(message), std::move(mend));
+    draft.items.back().is_grant = true;
+  };
+  const auto parsed = network::parse_rule(rule.host, rule.port, kMeaning);
+  if (!parsed) return refuse(parsed.error().message, parsed.error().hint);
+  const auto never = network::never_reached(parsed->host);
+  const std::string host = base::quote(rule.host);
+  if (never == network::AddressClass::kLoopback) {
+    const bool one = parsed->ports.first == parsed->ports.last;
+    refuse(fmt::format("network: {} is the sandbox's own loopback inside, so this rule reaches nothing", host),
+           fmt::format("remove it: the target's own servers need no rule, and a service of this host is reached by "
+                       "host_services: [{}]",
+                       one ? to_string(parsed->ports) : "PORT"));
+  } else if (never) {
+    refuse(fmt::format("network: {} is {}, which is never reached", host, class_name(*never)), "remove it");
+  }
+}
+
 std::string cause_of(const plan::FeatureFact& fact) {
   std::string out;
   if (!fact.operation.empty()) out += fmt::format(": {} failed", fact.operation);
@@ -173,10 +195,7 @@ bool has_way_out(const policy::Policy& policy) {
 
 void check_network(Draft& draft) {
   if (!has_way_out(draft.policy)) return;
-  for (const policy::NetworkRule& rule : draft.policy.network) {
-    const auto parsed = network::parse_rule(rule.host, rule.port, kMeaning);
-    if (!parsed) draft.refuse(Code::kNetworkRuleInvalid, rule.at.span, parsed.error().message, parsed.error().hint);
-  }
+  for (const policy::NetworkRule& rule : draft.policy.network) check_rule(draft, rule);
   check_services(draft);
   if (const plan::FeatureFact& fact = draft.facts.feature(Feature::kNetNamespace);
       lacks(draft.facts, Feature::kNetNamespace) && draft.policy.posture.allow_degraded) {

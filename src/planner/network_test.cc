@@ -114,6 +114,28 @@ TEST(NetworkPlan, ARuleThatNobodyCanReadIsRefusedAndNeverWider) {
   }
 }
 
+TEST(NetworkPlan, ARuleThatCanNeverReachAnythingIsRefusedAtItsLine) {
+  FakeHost host = with_script("#!/bin/sh");
+  const auto refused = [&](const char* name, const char* port) {
+    policy::Policy policy = reaching({{"a.example", "443"}, {name, port}});
+    policy.posture.allow_address = {{"10.0.0.0/8", {{}, "--allow-address"}}};
+    const auto verdict = host.plan(policy);
+    return std::holds_alternative<plan::Refusal>(verdict) ? std::get<plan::Refusal>(verdict).items
+                                                          : std::vector<plan::RefusedItem>{};
+  };
+  for (const char* own : {"localhost", "db.localhost", "127.0.0.1", "127.0.0.0/8", "::1"}) {
+    const auto items = refused(own, "5432");
+    ASSERT_EQ(items.size(), 1U) << own;
+    EXPECT_EQ(items.front().code, "network-rule-invalid");
+    EXPECT_EQ(items.front().at.line, 3);
+    EXPECT_THAT(items.front().message, HasSubstr("\"" + std::string(own) + "\" is the sandbox's own loopback"));
+    EXPECT_THAT(items.front().mend, HasSubstr("host_services: [5432]"));
+  }
+  EXPECT_THAT(refused("localhost", "8000-8010").at(0).mend, HasSubstr("host_services: [PORT]"));
+  EXPECT_THAT(refused("169.254.169.254", "80").at(0).message, HasSubstr("metadata, which is never reached"));
+  EXPECT_THAT(refused("10.0.0.1", "80"), IsEmpty());
+}
+
 TEST(NetworkPlan, WithoutANetworkOfItsOwnNoRuleIsHeld) {
   FakeHost host = with_script("#!/bin/sh");
   host.facts.feature(Feature::kNetNamespace).state = plan::Availability::kNo;

@@ -59,6 +59,39 @@ TEST(EgressReport, WhatIsBeyondABoundTakesOneLineHoweverManyNamesItHas) {
   EXPECT_EQ(words(report_of(std::move(all))), "cordon: refused: 1000 connections beyond a bound (names)\n");
 }
 
+plan::Destination blocked(std::string host, std::string address, std::string why, std::string block,
+                          bool can_be_opened) {
+  plan::Destination one = to(Reach::kGuardBlocked, Way::kDirect, std::move(host), 443);
+  one.address = std::move(address);
+  one.why = std::move(why);
+  one.block = std::move(block);
+  one.can_be_opened = can_be_opened;
+  return one;
+}
+
+TEST(EgressReport, WhatTheGuardBlockedIsSaidWithTheAddressAndTheFlagThatOpensIt) {
+  const Report report = report_of({blocked("a.example", "10.1.2.3", "private", "10.0.0.0/8", true),
+                                   blocked("b.example", "10.1.2.3", "private", "10.0.0.0/8", true),
+                                   blocked("10.9.9.9", "10.9.9.9", "private", "10.0.0.0/8", true),
+                                   blocked("c.example", "2606:4700::1", "private", "", true)});
+  EXPECT_EQ(words(report),
+            "cordon: blocked: a.example:443 is granted, but leads to 10.1.2.3, which is private (10.0.0.0/8)\n"
+            "cordon:   mend: if that host is meant to be there: --allow-address 10.1.2.3, or a block around it\n"
+            "cordon: blocked: b.example:443 is granted, but leads to 10.1.2.3, which is private (10.0.0.0/8)\n"
+            "cordon: blocked: 10.9.9.9:443 is granted, but the address is private (10.0.0.0/8)\n"
+            "cordon:   mend: if that host is meant to be there: --allow-address 10.9.9.9, or a block around it\n"
+            "cordon: blocked: c.example:443 is granted, but leads to 2606:4700::1, which counts as private\n"
+            "cordon:   mend: if that host is meant to be there: --allow-address 2606:4700::1, or a block around it\n");
+  EXPECT_THAT(verdict_event(report), HasSubstr(R"("why":"private","address":"10.1.2.3","block":"10.0.0.0/8")"));
+}
+
+TEST(EgressReport, WhatIsNeverDialledHasNoFlagThatOpensIt) {
+  EXPECT_EQ(words(report_of({blocked("a.example", "127.0.0.1", "loopback", "127.0.0.0/8", false),
+                             blocked("localhost", "", "loopback", "", false)})),
+            "cordon: blocked: a.example:443 is granted, but leads to 127.0.0.1, which is loopback (127.0.0.0/8)\n"
+            "cordon: blocked: localhost:443 is granted, but leads to an address that is loopback\n");
+}
+
 TEST(EgressReport, ARequestThatAsksForNoTunnelIsUntunneled) {
   const Report report =
       report_of({to(Reach::kMalformed, Way::kProxy, "a.example", 443), to(Reach::kMalformed, Way::kProxy, "", 0),

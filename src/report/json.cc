@@ -152,6 +152,8 @@ Json destination_json(const plan::Destination& one) {
     out["bytes_in"] = one.bytes_in;
   }
   put_text(out, "why", one.why);
+  put_text(out, "address", one.address);
+  put_text(out, "block", one.block);
   return out;
 }
 

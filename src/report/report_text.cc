@@ -136,15 +136,24 @@ void say_untunneled(Lines& lines, const Report& report) {
                             destination_words(one)));
 }
 
+std::string blocked_words(const plan::Destination& one) {
+  const std::string host = destination_words(one);
+  if (one.address.empty()) return fmt::format("{} is granted, but leads to an address that is {}", host, one.why);
+  const std::string what = one.block.empty() ? "counts as " + one.why : fmt::format("is {} ({})", one.why, one.block);
+  if (one.address == one.host) return fmt::format("{} is granted, but the address {}", host, what);
+  return fmt::format("{} is granted, but leads to {}, which {}", host, one.address, what);
+}
+
 void say_blocked(Lines& lines, const Report& report) {
-  bool opened_by_flag = false;
+  std::vector<std::string_view> said;
   for (const plan::Destination& one : report.destinations) {
     if (one.reach != plan::Reach::kGuardBlocked) continue;
-    lines.say("blocked:", Paint::kYellow,
-              fmt::format("{} is granted, but leads to an address that is {}", destination_words(one), one.why));
-    opened_by_flag = opened_by_flag || one.can_be_opened;
+    lines.say("blocked:", Paint::kYellow, blocked_words(one));
+    const bool told = std::ranges::find(said, std::string_view(one.address)) != said.end();
+    if (!one.can_be_opened || one.address.empty() || told) continue;
+    lines.mend(fmt::format("if that host is meant to be there: --allow-address {}, or a block around it", one.address));
+    said.emplace_back(one.address);
   }
-  if (opened_by_flag) lines.mend("if that host is meant to be there: --allow-address BLOCK");
 }
 
 /// What was granted and could not be reached explains a failure, and nothing else.

@@ -32,6 +32,9 @@ constexpr Row kRows[] = {
     {"MissingInterpreter", "entrypoint: ./plain.txt\ninterpreter: no-such-interpreter\n", false},
     {"ReadLoops", "entrypoint: ./ok.sh\nread: [./loop]\n", false},
     {"ReadOfProc", "entrypoint: ./ok.sh\nread: [/proc/self/root]\n", false},
+    {"RuleForLoopback", "entrypoint: ./ok.sh\nnetwork: [{host: 127.0.0.1, port: '5432'}]\n", false},
+    {"RuleForLocalhost", "entrypoint: ./ok.sh\nnetwork: [{host: localhost, port: '*'}]\n", false},
+    {"HostService", "entrypoint: ./ok.sh\nhost_services: [5432]\n", true},
     {"Two", "entrypoint: ./gone.sh\nread: [./loop]\n", false},
 };
 

@@ -130,6 +130,8 @@ TEST_F(Broker, AGrantedNameThatResolvesToAForbiddenAddressIsBlocked) {
     if (row.verdict != Verdict::kGuardBlocked) continue;
     ++blocked;
     EXPECT_NE(row.detail, static_cast<std::uint32_t>(policy::network::AddressClass::kPublic)) << row.host;
+    ASSERT_TRUE(row.address) << row.host;
+    EXPECT_EQ(to_string(*row.address), box_.hosts[row.host].front());
   }
   EXPECT_EQ(blocked, 5);
 }

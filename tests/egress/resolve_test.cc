@@ -124,7 +124,10 @@ class Resolver : public testing::Test {
       const int at = ::fcntl(pair[1], F_DUPFD_CLOEXEC, 200);
       ::dup2(at, 3);
       char* const none[] = {nullptr};
-      ::execve(CORDON_RESOLVE, none, none);
+      const char* sanitizer = std::getenv("TSAN_OPTIONS");  // scripts/race
+      std::string options = "TSAN_OPTIONS=" + std::string(sanitizer != nullptr ? sanitizer : "");
+      char* const environment[] = {options.data(), nullptr};
+      ::execve(CORDON_RESOLVE, none, environment);
       ::_exit(127);
     }
     ::close(pair[1]);

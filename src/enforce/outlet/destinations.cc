@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "egress/lookup_wire.h"
 #include "policy/network/address_class.h"
+#include "policy/network/name.h"
 
 namespace cordon::enforce::outlet {
 namespace {
@@ -58,6 +59,8 @@ std::string bound_words(std::uint32_t detail) {
 
 /// What no rule could change.
 std::string never_words(const Row& row) {
+  const auto name = policy::network::HostName::parse(row.host);
+  if (name && name->is_local()) return std::string(class_name(policy::network::AddressClass::kLoopback));
   const auto address = policy::network::parse_address(row.host);
   if (!address) return {};
   const auto its_class = policy::network::classify(*address, {});
@@ -71,6 +74,23 @@ std::string why(const Row& row) {
   if (row.verdict == Verdict::kUnreachable) return unreachable_words(row.detail);
   if (row.verdict == Verdict::kOverBound) return bound_words(row.detail);
   return {};
+}
+
+/// The block that made it one of `its_class`: of the address itself, or of an IPv4 address that it carries.
+std::string block_of(const policy::network::Address& address, policy::network::AddressClass its_class) {
+  std::vector<policy::network::Address> all = policy::network::embedded_ipv4(address, {});
+  all.insert(all.begin(), address);
+  const auto found = std::ranges::find(all, its_class, policy::network::plain_class);
+  const auto block = found == all.end() ? std::nullopt : policy::network::special_block(*found);
+  return block ? to_string(*block) : std::string();
+}
+
+void add_block(plan::Destination& out, const Row& row) {
+  if (row.verdict != Verdict::kGuardBlocked) return;
+  out.can_be_opened = row.detail < static_cast<std::uint32_t>(policy::network::kFirstNever);
+  if (!row.address) return;
+  out.address = to_string(*row.address);
+  out.block = block_of(*row.address, static_cast<policy::network::AddressClass>(row.detail));
 }
 
 plan::Way way_of(egress::Via via) {
@@ -95,8 +115,10 @@ std::vector<plan::Destination> destinations_of(const std::map<std::uint32_t, Row
                    .bytes_out = row.bytes_out,
                    .bytes_in = row.bytes_in,
                    .why = why(row),
-                   .can_be_opened = row.verdict == Verdict::kGuardBlocked &&
-                                    row.detail < static_cast<std::uint32_t>(policy::network::kFirstNever)});
+                   .can_be_opened = false,
+                   .address = {},
+                   .block = {}});
+    add_block(out.back(), row);
   }
   std::ranges::sort(out, {},
                     [](const plan::Destination& one) { return std::tie(one.reach, one.host, one.port, one.way); });

@@ -73,6 +73,32 @@ TEST(OutletDestinations, SayWhyInWords) {
   EXPECT_EQ(all[4].why, "the upstream proxy answered 403");
 }
 
+plan::Destination blocked(const char* address, policy::network::AddressClass its_class) {
+  egress::Row one = row(0, egress::Verdict::kGuardBlocked, static_cast<std::uint32_t>(its_class));
+  one.address = policy::network::read_address(address);
+  return destinations_of({{0, one}}).at(0);
+}
+
+TEST(OutletDestinations, NameTheAddressThatWasBlockedAndItsBlock) {
+  using policy::network::AddressClass;
+  EXPECT_EQ(blocked("10.1.2.3", AddressClass::kPrivate).address, "10.1.2.3");
+  EXPECT_EQ(blocked("10.1.2.3", AddressClass::kPrivate).block, "10.0.0.0/8");
+  EXPECT_EQ(blocked("fd12::1", AddressClass::kUniqueLocal).block, "fc00::/7");
+  EXPECT_EQ(blocked("64:ff9b::a9fe:a9fe", AddressClass::kMetadata).block, "169.254.169.254/32") << "what it carries";
+  EXPECT_EQ(blocked("2606:4700::1", AddressClass::kPrivate).block, "") << "NAT64 that nobody could tell us of";
+}
+
+TEST(OutletDestinations, OfWhatNoRuleCanOpenNoneIsProposed) {
+  const auto denied = [](const char* host) {
+    egress::Row one = row(0, egress::Verdict::kDenied, 0);
+    one.host = host;
+    return destinations_of({{0, one}}).at(0).why;
+  };
+  EXPECT_EQ(denied("localhost"), "loopback");
+  EXPECT_EQ(denied("169.254.169.254"), "metadata");
+  EXPECT_EQ(denied("a.example"), "");
+}
+
 base::Fd listening() {
   base::Fd socket(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
   EXPECT_EQ(::listen(socket.get(), 1), 0);

@@ -76,11 +76,14 @@ std::array<Range, N> ranges_of(const std::array<Entry, N>& entries) {
   return out;
 }
 
-const Range* find_range(const Address& address) {
+std::span<const Range> all_ranges(Family family) {
   static const auto kRanges4 = ranges_of(kIpv4);
   static const auto kRanges6 = ranges_of(kIpv6);
-  const std::span<const Range> ranges =
-      address.family == Family::kIpv4 ? std::span<const Range>(kRanges4) : std::span<const Range>(kRanges6);
+  return family == Family::kIpv4 ? std::span<const Range>(kRanges4) : std::span<const Range>(kRanges6);
+}
+
+const Range* find_range(const Address& address) {
+  const std::span<const Range> ranges = all_ranges(address.family);
   const auto found = std::ranges::find_if(ranges, [&](const Range& range) { return range.block.contains(address); });
   return found == ranges.end() ? nullptr : &*found;
 }
@@ -145,6 +148,19 @@ std::optional<Block> special_block(const Address& address) {
   const Range* range = find_range(address);
   if (range == nullptr || range->address_class == AddressClass::kPublic) return std::nullopt;
   return range->block;
+}
+
+std::optional<AddressClass> never_dialled(const Block& block) {
+  if (block.length == block.address.bits()) {
+    const AddressClass its_class = classify(block.address, {});
+    return its_class >= kFirstNever ? std::optional(its_class) : std::nullopt;
+  }
+  const Range* range = find_range(block.address);
+  if (range == nullptr || range->address_class < kFirstNever || !block.is_within(range->block)) return std::nullopt;
+  const bool has_others = std::ranges::any_of(all_ranges(block.address.family), [&](const Range& one) {
+    return one.address_class < kFirstNever && one.block.is_within(block);
+  });
+  return has_others ? std::nullopt : std::optional(range->address_class);
 }
 
 std::vector<Address> embedded_ipv4(const Address& address, std::span<const Nat64Prefix> prefixes) {

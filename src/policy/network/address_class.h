@@ -51,6 +51,9 @@ AddressClass plain_class(const Address& address);
 /// The restricted block of the registries that `address` lies in, if any: the most specific one.
 std::optional<Block> special_block(const Address& address);
 
+/// The class of a block in which no address is ever dialled; nothing where some rule or flag could admit one.
+std::optional<AddressClass> never_dialled(const Block& block);
+
 /// The IPv4 addresses that this one carries: mapped, compatible, translated, 6to4, Teredo (server and client), NAT64
 /// (the well-known prefix, RFC 8215's, and those of `prefixes`), ISATAP.
 std::vector<Address> embedded_ipv4(const Address& address, std::span<const Nat64Prefix> prefixes);

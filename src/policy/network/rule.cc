@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "base/text.h"
-#include "policy/network/address_class.h"
 #include "policy/network/name.h"
 
 namespace cordon::policy::network {
@@ -154,6 +153,13 @@ Parsed<Rule> parse_rule(std::string_view host, std::string_view ports, SuffixMea
   CORDON_TRY(HostPattern pattern, parse_host(host, meaning));
   CORDON_TRY(const PortRange range, parse_ports(ports));
   return Rule{std::move(pattern), range};
+}
+
+std::optional<AddressClass> never_reached(const HostPattern& host) {
+  if (host.kind == HostKind::kAny) return std::nullopt;
+  if (host.kind == HostKind::kAddress || host.kind == HostKind::kBlock) return never_dialled(host.block);
+  const auto name = HostName::parse(host.name);
+  return name && name->is_local() ? std::optional(AddressClass::kLoopback) : std::nullopt;
 }
 
 Parsed<Block> parse_opened(std::string_view text) {

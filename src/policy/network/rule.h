@@ -7,12 +7,14 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "base/result.h"
 #include "policy/network/address.h"
+#include "policy/network/address_class.h"
 #include "policy/network/fault.h"
 
 namespace cordon::policy::network {
@@ -52,6 +54,9 @@ Parsed<PortRange> parse_ports(std::string_view text);
 /// One number, for what takes no range.
 Parsed<std::uint16_t> parse_port(std::string_view text);
 Parsed<Rule> parse_rule(std::string_view host, std::string_view ports, SuffixMeaning meaning);
+
+/// Why a rule for this host can never admit anything, whatever else is said; nothing where it can.
+std::optional<AddressClass> never_reached(const HostPattern& host);
 
 /// What --allow-address and the configuration open: a block, or one address. Not what is never reached.
 Parsed<Block> parse_opened(std::string_view text);

@@ -189,5 +189,29 @@ TEST_F(Matching, DnsTellsOnlyOfNamesWithAPortThatIsOpen) {
   EXPECT_FALSE(tells("half.com"));
 }
 
+std::string never(const char* host) {
+  const auto why = never_reached(parse_host(host, SuffixMeaning::kBelowOnly).value());
+  return why ? std::string(class_name(*why)) : "";
+}
+
+TEST(NeverReached, AreTheSandboxsOwnLoopbackAndWhatTheGuardNeverDials) {
+  for (const char* host : {"localhost", "LocalHost", "db.localhost", ".localhost", "127.0.0.1", "127.9.9.9",
+                           "127.0.0.0/8", "127.1.0.0/16", "::1"})
+    EXPECT_EQ(never(host), "loopback") << host;
+  EXPECT_EQ(never("169.254.169.254"), "metadata");
+  EXPECT_EQ(never("169.254.0.0/16"), "link-local");
+  EXPECT_EQ(never("fe80::/64"), "link-local");
+  EXPECT_EQ(never("0.0.0.0"), "unspecified");
+  EXPECT_EQ(never("224.0.0.0/4"), "multicast");
+  EXPECT_EQ(never("2002:7f00:1::1"), "loopback") << "6to4 of 127.0.0.1";
+}
+
+TEST(NeverReached, IsNothingThatARuleOrAFlagCanOpen) {
+  for (const char* host :
+       {"*", "a.example", "localhost.example", "mylocalhost", ".example", "10.0.0.1", "10.0.0.0/8", "198.18.0.0/15",
+        "fd00::/8", "0.0.0.0/0", "126.0.0.0/7", "::/0", "e000::/3", "fc00::/6", "2001:db8::1", "1.1.1.1"})
+    EXPECT_EQ(never(host), "") << host;
+}
+
 }  // namespace
 }  // namespace cordon::policy::network
