@@ -347,8 +347,7 @@ inline View::Check View::check_all(Extent extent) const {
     return {};
   }
   if (extent == Extent::kBeginning) {
-    const bool begins = size() > 2 && record(0).op == Op::kEnterNamespaces && record(1).op == Op::kBuildRoot;
-    return begins ? Check() : malformed(Fault::kOrder);
+    return size() > 2 && record(0).op == Op::kEnterNamespaces ? Check() : malformed(Fault::kOrder);
   }
   for (std::size_t op = 0; op < kOps; ++op) {
     if (kShapes[op].times == Times::kOnce && seen[op] != 1) return malformed(Fault::kOrder);
@@ -360,8 +359,8 @@ inline View::Check View::check_all(Extent extent) const {
 
 /// What is thrown away with its mount namespace where the plan turns out to begin otherwise.
 inline bool View::may_begin(const Record& record) {
-  constexpr std::array kHarmless = {Op::kEnterNamespaces, Op::kBuildRoot, Op::kMakeDirectory,
-                                    Op::kMakeSymlink,     Op::kMakeFile,  Op::kMask};
+  constexpr std::array kHarmless = {Op::kEnterNamespaces, Op::kLocalNetwork, Op::kRedirect, Op::kListen, Op::kBuildRoot,
+                                    Op::kMakeDirectory,   Op::kMakeSymlink,  Op::kMakeFile, Op::kMask};
   for (const Op op : kHarmless) {
     if (record.op == op) return true;
   }

@@ -216,7 +216,7 @@ void check_size(Draft& draft) {
 }  // namespace
 
 std::vector<plan::Step> beginning(const policy::Policy& policy, const plan::HostFacts& facts) {
-  if (has_way_out(policy) || names_the_base(policy, facts)) return {};
+  if (names_the_base(policy, facts)) return {};
   Draft draft{.policy = policy, .facts = facts, .plan = {}, .items = {}};
   std::vector<Want> wants;
   std::vector<Link> links;
