@@ -19,7 +19,7 @@ using base::Fd;
 using base::FdView;
 using plan::FileChange;
 
-constexpr std::size_t kMostInDirectory = 256;
+constexpr std::size_t kMostInDirectory = 256;  // files; where there are more that is said
 constexpr std::size_t kMostRepositories = 64;
 constexpr std::size_t kMostRoots = 64;
 constexpr std::size_t kMostChanges = 256;
@@ -27,6 +27,7 @@ constexpr std::size_t kMostChanges = 256;
 constexpr std::size_t kDeepest = 3;
 constexpr std::size_t kMostDirectories = 1'024;
 constexpr std::size_t kMostEntries = 32'768;
+constexpr std::size_t kDeepestModule = 12;  // a submodule's name has components
 
 /// What a shell or an editor takes up on entering a directory.
 constexpr std::array<std::string_view, 3> kFolderHooks = {".envrc", ".mise.toml", "mise.toml"};
@@ -69,7 +70,7 @@ void AutoExecWatch::look_at(FdView root, const std::string& name, Snapshot& into
   const auto fd = open_below(root, name, O_PATH | O_NOFOLLOW);
   if (!fd) return;
   const auto stat = kernel::statx(*fd);
-  if (stat && !S_ISDIR(stat->stx_mode)) into.emplace(name, state_of(*stat));
+  if (stat && !S_ISDIR(stat->stx_mode)) into.files.emplace(name, state_of(*stat));
 }
 
 /// The files in one directory, links among them by themselves. A directory that is a link counts as one file.
@@ -79,12 +80,15 @@ void AutoExecWatch::look_into(FdView root, const std::string& directory, Snapsho
     look_at(root, directory, into);
     return;
   }
-  std::size_t seen = 0;
+  // Directories count apart: a target makes as many as it likes to keep a file from being reached.
+  std::size_t seen = 0, entries = 0;
   static_cast<void>(for_each_entry(*fd, [&](const Entry& entry) {
-    if (entry.type == DT_DIR) return ++seen < kMostInDirectory;
+    into.partial = into.partial || seen == kMostInDirectory || ++entries > kMostEntries;
+    if (into.partial || entry.type == DT_DIR) return !into.partial;
     const auto stat = kernel::statx(*fd, entry.name.c_str(), AT_SYMLINK_NOFOLLOW);
-    if (stat && !S_ISDIR(stat->stx_mode)) into.emplace(below(directory, entry.name), state_of(*stat));
-    return ++seen < kMostInDirectory;
+    if (stat && !S_ISDIR(stat->stx_mode)) into.files.emplace(below(directory, entry.name), state_of(*stat));
+    ++seen;
+    return true;
   }));
 }
 
@@ -140,45 +144,51 @@ bool is_bare(FdView root, const std::string& directory) {
 }  // namespace
 
 /// Where git keeps the repositories of submodules; their names may have several components.
-void AutoExecWatch::add_modules_in(FdView root, std::vector<std::string>& out) {
+void AutoExecWatch::add_modules_in(FdView root, Repositories& out) {
   std::deque<std::pair<std::string, std::size_t>> open = {{".git/modules", 0}};
   std::size_t directories = 0;
-  while (!open.empty() && ++directories <= kMostDirectories) {
+  while (!open.empty()) {
+    if (++directories > kMostDirectories) {
+      out.partial = true;
+      return;
+    }
     const auto [directory, depth] = std::move(open.front());
     open.pop_front();
     const auto fd = open_below(root, directory, O_RDONLY | O_DIRECTORY);
     if (!fd) continue;
     if (is_bare(*fd, "")) {
-      out.push_back(directory);
+      out.found.push_back(directory);
       open.emplace_back(below(directory, "modules"), depth + 1);
       continue;
     }
     static_cast<void>(for_each_entry(*fd, [&](const Entry& entry) {
-      if (entry.type == DT_DIR && depth < kDeepest) open.emplace_back(below(directory, entry.name), depth + 1);
-      return open.size() < kMostDirectories;
+      if (entry.type != DT_DIR) return true;
+      out.partial = out.partial || depth == kDeepestModule || open.size() == kMostDirectories;
+      if (!out.partial) open.emplace_back(below(directory, entry.name), depth + 1);
+      return !out.partial;
     }));
   }
 }
 
 /// "" for the root itself, each of its own directories, and the submodules'.
-std::vector<std::string> AutoExecWatch::repositories_in(FdView root) {
-  std::vector<std::string> out;
+AutoExecWatch::Repositories AutoExecWatch::repositories_in(FdView root) {
+  Repositories out;
   const auto has_git = [&](const std::string& directory) {
     return stands(root, below(directory, ".git")) || is_bare(root, directory);
   };
-  if (has_git("")) out.emplace_back();
+  if (has_git("")) out.found.emplace_back();
   add_modules_in(root, out);
   const auto fd = open_below(root, "", O_RDONLY | O_DIRECTORY);
   if (!fd) return out;
   std::size_t seen = 0, directories = 0;
   static_cast<void>(for_each_entry(*fd, [&](const Entry& entry) {
     if (entry.type == DT_DIR && entry.name != ".git") {
-      if (has_git(entry.name)) out.push_back(entry.name);
+      if (has_git(entry.name)) out.found.push_back(entry.name);
       ++directories;
     }
     return ++seen < kMostEntries && directories < kMostRepositories;
   }));
-  std::ranges::sort(out);
+  std::ranges::sort(out.found);
   return out;
 }
 
@@ -226,13 +236,14 @@ void AutoExecWatch::look_before(Root& root) const {
   root.git = find_hooks(root.path, around_);
   root.hooks = hooks_below(root, root.git);
   look_at_hooks(root.held, root.hooks, root.hook_files);
-  root.repositories = repositories_in(root.held);
+  root.repositories = repositories_in(root.held).found;
 }
 
 namespace {
 
 template <class Snapshot, class Tell>
-void compare(const Snapshot& before, const Snapshot& after, Tell tell) {
+void compare(const Snapshot& was, const Snapshot& now, Tell tell) {
+  const auto &before = was.files, &after = now.files;
   for (const auto& [path, state] : after) {
     const auto known = before.find(path);
     if (known == before.end()) {
@@ -257,6 +268,7 @@ void AutoExecWatch::compare_hooks(const Root& root, FdView now, plan::LeftBehind
   const Hooks git = find_hooks(root.path, around_);
   Snapshot files;
   look_at_hooks(now, root.hooks, files);
+  out.partial = out.partial || root.hook_files.partial || files.partial;
   compare(root.hook_files, files, [&](const std::string& path, FileChange change) {
     // git's own samples are no hooks, and a removed hook executes nothing.
     if (path.ends_with(".sample") || change == FileChange::kRemoved) return;
@@ -350,13 +362,16 @@ plan::LeftBehind AutoExecWatch::after(std::span<const plan::HeldPoint> held) con
     if (!now.valid()) continue;
     Snapshot files;
     look_at_names(now, root.only, files);
+    out.partial = out.partial || root.files.partial || files.partial;
     compare(root.files, files, [&](const std::string& path, FileChange change) {
       out.changed.push_back({.path = below_of(root.path, path), .change = change});
     });
     if (!root.only.empty()) continue;
     compare_hooks(root, now, out);
     std::vector<std::string> made;
-    std::ranges::set_difference(repositories_in(now), root.repositories, std::back_inserter(made));
+    const Repositories repositories = repositories_in(now);
+    out.partial = out.partial || repositories.partial;
+    std::ranges::set_difference(repositories.found, root.repositories, std::back_inserter(made));
     for (const std::string& directory : made) out.repositories.push_back(below_of(root.path, directory));
     look_deeper(root, now, out);
   }

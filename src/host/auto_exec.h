@@ -46,7 +46,10 @@ class AutoExecWatch {
     std::int64_t modified = 0, changed = 0;
     friend bool operator==(const State&, const State&) = default;
   };
-  using Snapshot = std::map<std::string, State>;  ///< by path relative to the root
+  struct Snapshot {
+    std::map<std::string, State> files;  ///< by path relative to the root
+    bool partial = false;                ///< more stood there than was looked at
+  };
   struct Root {
     std::string path;
     base::Fd held;                   ///< the deepest directory that stood before, and for a file its directory
@@ -67,8 +70,12 @@ class AutoExecWatch {
   static void look_at_hooks(base::FdView root, const std::vector<std::string>& hooks, Snapshot& into);
   static void look_into(base::FdView root, const std::string& directory, Snapshot& into);
   [[nodiscard]] std::vector<std::string> hooks_below(const Root& root, const Hooks& git) const;
-  static std::vector<std::string> repositories_in(base::FdView root);
-  static void add_modules_in(base::FdView root, std::vector<std::string>& out);
+  struct Repositories {
+    std::vector<std::string> found;
+    bool partial = false;
+  };
+  static Repositories repositories_in(base::FdView root);
+  static void add_modules_in(base::FdView root, Repositories& out);
   void compare_hooks(const Root& root, base::FdView now, plan::LeftBehind& out) const;
   void look_deeper(const Root& root, base::FdView now, plan::LeftBehind& out) const;
 

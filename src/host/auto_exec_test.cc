@@ -22,6 +22,7 @@ using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 using ::testing::UnorderedElementsAre;
+using ::testing::UnorderedElementsAreArray;
 
 constexpr std::array<std::string_view, 4> kNames = {"package.json", ".mvn/jvm.config", ".husky/", ".github/workflows/"};
 
@@ -245,6 +246,31 @@ TEST_F(AutoExec, ARepositoryThatWasHiddenUnderAnotherNameIsTold) {
   const AutoExecWatch before = watch_work();
   fs::rename(work + "/sub/stash", work + "/sub/.git");
   EXPECT_THAT(before.after().repositories, ElementsAre(work + "/sub"));
+}
+
+TEST_F(AutoExec, ASubmodulesRepositoryIsToldHoweverManyComponentsItsNameHas) {
+  make("work/.git/modules");
+  const AutoExecWatch before = watch_work();
+  const std::string deep = "work/.git/modules/a/b/c/d/e/f";
+  write(deep + "/HEAD");
+  make(deep + "/objects");
+  make(deep + "/refs");
+  EXPECT_THAT(before.after().repositories, ElementsAre(tree.path(deep)));
+  EXPECT_FALSE(before.after().partial);
+  make("work/.git/modules/1/2/3/4/5/6/7/8/9/10/11/12/13/14");
+  EXPECT_TRUE(before.after().partial) << "deeper than is looked";
+}
+
+TEST_F(AutoExec, ManyDirectoriesHideNoFileAndWhereFilesAreTooManyThatIsSaid) {
+  make("work/.github/workflows");
+  const AutoExecWatch before = watch_work();
+  for (int i = 0; i < 300; ++i) make("work/.github/workflows/d" + std::to_string(i));
+  std::vector<std::string> made;
+  for (int i = 0; i < 20; ++i) made.push_back(write("work/.github/workflows/x" + std::to_string(i) + ".yml"));
+  EXPECT_THAT(paths(before.after()), UnorderedElementsAreArray(made));
+  EXPECT_FALSE(before.after().partial);
+  for (int i = 0; i < 240; ++i) write("work/.github/workflows/y" + std::to_string(i));
+  EXPECT_TRUE(before.after().partial);
 }
 
 TEST_F(AutoExec, FolderHooksBelowAreTold) {
