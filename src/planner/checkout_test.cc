@@ -9,6 +9,7 @@ namespace cordon::planner {
 namespace {
 
 using ::testing::Contains;
+using ::testing::EndsWith;
 using testing::FakeHost;
 using ::testing::HasSubstr;
 using ::testing::IsSupersetOf;
@@ -44,6 +45,29 @@ TEST(Checkout, AGitConfigurationThatNobodyCouldReadRefuses) {
   host.facts.unread_texts.insert("/home/me/p/.git/config");
   const plan::Refusal refusal = must_refuse(planner::plan(policy, host.facts));
   EXPECT_EQ(refusal.items.at(0).code, "shield-cannot-be-held");
+}
+
+// The host's git makes config.lock, writes to it, renames it over config: who had it open has config open. A mount
+// point there would keep the host's git from its own configuration.
+TEST(Checkout, GitsLockOfItsConfigurationIsHeldWhereTheHostDoesNotSeeIt) {
+  FakeHost host = with_script("#!/bin/sh");
+  host.directory("/home/me/p/.git/hooks", 1000);
+  host.file("/home/me/p/.git/config", "[core]", 1000);
+  host.directory("/home/me/p", 1000);
+  const policy::Policy policy = PolicyMaker("/home/me/p/run").write("/home/me/p").policy;
+  for (const auto& hold : steps_of<plan::step::HoldPoint>(must_plan(host.plan(policy)))) {
+    EXPECT_THAT(hold.target, Not(EndsWith(".lock"))) << "on the host";
+  }
+  host.directory("/home/me/work", 1000);
+  host.facts.work_place = "/home/me/work";
+  const plan::Plan plan = must_plan(host.plan(policy));
+  const auto overlays = steps_of<plan::step::StubOverlay>(plan);
+  ASSERT_EQ(overlays.size(), 1U);
+  std::vector<std::string> files;
+  for (const plan::step::Stub& stub : overlays[0].stubs) {
+    if (!stub.directory) files.push_back(stub.path);
+  }
+  EXPECT_THAT(files, IsSupersetOf({".git/config.lock", ".git/config.worktree.lock"}));
 }
 
 FakeHost checkout() {

@@ -65,6 +65,16 @@ void GitShields::hold_commondir(const std::string& directory) {
   shields_.back().text = plan::step::StubText::kDot;
 }
 
+/// What the host's git writes to before it renames it over a configuration: a target that had it open would have the
+/// configuration open. It is the host's to make, so no mount point on the host stands for it.
+void GitShields::hold_lock(const std::string& configuration) {
+  const std::string path = configuration + ".lock";
+  const PathFact* known = reader_.fact(path);
+  if (known == nullptr || stands(*known)) return;
+  add(path, known, Stands::kAsFile, kGitConfiguration);
+  shields_.back().only_without_trace = true;
+}
+
 void GitShields::no_repository_at(const std::string& root) {
   if (!reader_.is_written(root) || seen_.contains(root)) return;  // it is one
   // As directories, which no commit takes up: what matters is that the target makes neither.
@@ -105,6 +115,7 @@ void GitShields::git_directory(const std::string& directory) {
   protect(directory + "/hooks", Stands::kAsDirectory, kHooks);
   protect(directory + "/config", Stands::kAsFile, kGitConfiguration);
   protect(directory + "/config.worktree", Stands::kAsFile, kGitConfiguration);
+  for (const char* name : {"/config", "/config.worktree"}) hold_lock(directory + name);
   hold_commondir(directory);
 }
 
@@ -227,6 +238,7 @@ void GitShields::worktrees(const std::string& directory) {
   for (const PathFact& entry : *entries) {
     if (!is_present_directory(&entry) || !entry.hops.empty()) continue;
     protect(entry.real + "/config.worktree", Stands::kAsFile, kGitConfiguration);
+    hold_lock(entry.real + "/config.worktree");
     for (const char* name : {"/commondir", "/gitdir"}) {
       const PathFact* known = reader_.fact(entry.real + name);
       if (known != nullptr && known->state == PathState::kPresent)

@@ -36,6 +36,7 @@ class GitShields {
   void add_link(const std::string& path, const plan::PathFact& known, std::string_view what);
   void protect(const std::string& path, Stands as, std::string_view what);
   void hold_commondir(const std::string& directory);
+  void hold_lock(const std::string& configuration);
 
   void git_directory(const std::string& directory);
   std::optional<std::string> led_to(const plan::PathFact& file, std::string_view prefix, const std::string& from);

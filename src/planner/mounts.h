@@ -49,6 +49,7 @@ struct Want {
   bool absent = false;
   bool hidden_when_made = false;                            ///< of an absent one: what it would be if it were there
   plan::step::StubText text = plan::step::StubText::kNone;  ///< of an absent file: what it says while it is held
+  bool only_without_trace = false;                          ///< of an absent one: by an overlay or not at all
   const plan::PathFact* fact = nullptr;                     ///< of a grant
   bool credentials = false;  ///< of a mask: Landlock leaves it out of a read grant around it
   std::string link = {};     ///< of a symbolic link that must go on leading where it leads: its text

@@ -52,7 +52,9 @@ struct Shield {
   std::string source;                                       ///< the variable that moved it
   bool runtime = false;                                     ///< a directory of running services, and nobody's home
   plan::step::StubText text = plan::step::StubText::kNone;  ///< where it does not exist: what it says while it is held
-  bool only_links = false;                                  ///< what it leads to has shields of its own
+  /// Held only where that leaves nothing on the host, whose programs make it for a moment.
+  bool only_without_trace = false;
+  bool only_links = false;  ///< what it leads to has shields of its own
   /// Why what it leads to is not known (a store with more links than are followed); "" where it is.
   std::string_view unknown_reach;
   [[nodiscard]] bool hides() const { return deny == policy::shield::Deny::kAll; }

@@ -160,6 +160,7 @@ class Holding {
     Want want = want_of(shield);
     want.absent = true;
     want.hidden_when_made = shield.hides();
+    want.only_without_trace = shield.only_without_trace;
     want.directory = shield.directory || first != shield.real;
     if (!want.directory) want.text = shield.text;
     want.id = outer.create.empty() ? fact.id : outer.id;
@@ -199,7 +200,7 @@ void say_what_is_in_force(Draft& draft, const std::vector<Want>& wants) {
   for (const Want& want : wants) {
     if (want.why != Why::kShield && want.why != Why::kHeld) continue;
     if (want.absent)
-      ++absent;
+      absent += want.only_without_trace ? 0 : 1;
     else
       (want.why == Why::kShield ? hidden : read_only).push_back(want.path);
   }

@@ -79,8 +79,8 @@ bool Stubs::mount(Draft& draft, const Mount& mount) const {
 }
 
 void Stubs::hold(Draft& draft, const Mount& mount) const {
-  if (below_.contains(mount.outer)) return;
   const Want& want = *mount.want;
+  if (below_.contains(mount.outer) || want.only_without_trace) return;
   plan::step::HoldPoint hold{.directory = std::string(parent_of(want.path)),
                              .id = want.id,
                              .create = want.create,

@@ -78,6 +78,13 @@ TEST_P(GitPlaces, AConfigurationInTheProjectThatTheUsersTakesInIsHeld) {
   denied(acts);
 }
 
+// What the host's git makes, writes to and renames over its configuration.
+TEST_P(GitPlaces, TheLockOfAConfigurationIsNotTheTargetsToOpen) {
+  const std::string lock = project(".git/config.lock");
+  allowed({"create=" + project(".git/index.lock")});
+  denied({"create=" + lock});
+}
+
 TEST_P(GitPlaces, TheFileThatMakesAWorktreeBelongToItsRepositoryIsHeld) {
   scene.tree().write("work/p/.git/worktrees/wt/commondir", "../..\n");
   scene.tree().write("work/p/.git/worktrees/wt/HEAD", "ref: refs/heads/wt\n");
