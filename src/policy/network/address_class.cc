@@ -133,9 +133,9 @@ void add_tunnels(const Address& address, std::vector<Address>& out) {
 }  // namespace
 
 std::string_view class_name(AddressClass address_class) {
-  constexpr std::array<std::string_view, 12> kNames = {"public",      "documentation", "benchmarking", "carrier-nat",
-                                                       "private",     "unique-local",  "reserved",     "multicast",
-                                                       "unspecified", "link-local",    "loopback",     "metadata"};
+  constexpr std::array<std::string_view, 13> kNames = {
+      "public",   "documentation", "benchmarking", "carrier-nat", "private",  "unique-local", "this-machine",
+      "reserved", "multicast",     "unspecified",  "link-local",  "loopback", "metadata"};
   return kNames[static_cast<std::size_t>(address_class)];
 }
 

@@ -25,6 +25,7 @@ enum class AddressClass : std::uint8_t {
   kCarrierNat,   ///< 100.64.0.0/10
   kPrivate,      ///< RFC 1918; and what only a local NAT64 could mean
   kUniqueLocal,  ///< fc00::/7
+  kThisMachine,  ///< an address that this machine answers to itself; no table knows it (Guard::own)
   kReserved,
   kMulticast,
   kUnspecified,

@@ -4,27 +4,38 @@
 
 namespace cordon::policy::network {
 
+bool Guard::is_opened(const Address& address) const {
+  return std::ranges::any_of(allowed, [&](const Block& block) { return block.contains(address); });
+}
+
+bool Guard::may_be_own(const Address& address, Admission admission) const {
+  return admission == Admission::kByAddress || is_opened(address);
+}
+
 GuardVerdict Guard::check(const Address& address, Admission admission) const {
-  const auto opened = [this](const Address& one) {
-    return std::ranges::any_of(allowed, [&](const Block& block) { return block.contains(one); });
+  const auto class_of = [this](const Address& one) {
+    const AddressClass plain = plain_class(one);
+    const bool is_own = std::ranges::find(own, one) != own.end();
+    return is_own ? std::max(plain, AddressClass::kThisMachine) : plain;
   };
-  const AddressClass own = plain_class(address);
   const std::vector<Address> inner = embedded_ipv4(address, prefixes);
-  AddressClass strictest = own;
-  bool lifted = own == AddressClass::kPublic || opened(address);
+  AddressClass strictest = class_of(address);
+  bool lifted = strictest == AddressClass::kPublic || is_opened(address);
   for (const Address& one : inner) {
-    const AddressClass carried = plain_class(one);
+    const AddressClass carried = class_of(one);
     strictest = std::max(strictest, carried);
-    lifted = lifted && (carried == AddressClass::kPublic || opened(one) || opened(address));
+    lifted = lifted && (carried == AddressClass::kPublic || is_opened(one) || is_opened(address));
   }
   // An IPv6 address that looks public may be a private IPv4 one behind a gateway that nobody could tell us of.
   const bool unknown = nat64 == Nat64::kInconclusive && address.family == Family::kIpv6 && inner.empty();
   if (unknown && strictest == AddressClass::kPublic) {
     strictest = AddressClass::kPrivate;
-    lifted = opened(address);
+    lifted = is_opened(address);
   }
   if (strictest >= kFirstNever) return {false, strictest};
-  return {lifted || admission == Admission::kByLiteral, strictest};
+  // A block that a rule names is about the hosts of that network, not about this one.
+  const Admission enough = strictest == AddressClass::kThisMachine ? Admission::kByAddress : Admission::kByBlock;
+  return {lifted || admission >= enough, strictest};
 }
 
 }  // namespace cordon::policy::network

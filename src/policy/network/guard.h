@@ -5,6 +5,10 @@
 // Private, carrier NAT, unique-local, documentation and benchmarking addresses: only where a rule names the address
 // itself, or where the operator opened the block (--allow-address). A granted name that resolves to one is blocked,
 // which is what stops rebinding.
+//
+// The machine's own addresses, public ones too: whoever listens on every interface listens there. They are dialled only
+// where a rule names exactly that address, or where the operator opened it. Which they are is asked of the kernel by
+// whoever asks the guard, for each address anew (own).
 #pragma once
 
 #include <cstdint>
@@ -18,7 +22,8 @@ namespace cordon::policy::network {
 /// How the destination was admitted.
 enum class Admission : std::uint8_t {
   kByName,     ///< a rule for a name, a wildcard, or the gate
-  kByLiteral,  ///< a rule that names the address or its special block
+  kByBlock,    ///< a rule that names the address' special block
+  kByAddress,  ///< a rule that names exactly this address
 };
 
 /// What is known of NAT64 on this host's network (RFC 7050).
@@ -38,7 +43,11 @@ struct Guard {
   std::vector<Block> allowed;  ///< --allow-address
   Nat64 nat64 = Nat64::kNone;
   std::vector<Nat64Prefix> prefixes;
+  std::vector<Address> own;  ///< of the address that is asked about and what it carries: those of this machine
 
+  [[nodiscard]] bool is_opened(const Address& address) const;
+  /// Whether it may be dialled although it is this machine's own.
+  [[nodiscard]] bool may_be_own(const Address& address, Admission admission) const;
   [[nodiscard]] GuardVerdict check(const Address& address, Admission admission) const;
 };
 

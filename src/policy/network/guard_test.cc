@@ -72,7 +72,7 @@ TEST(Guard, NeverClassesAreBlockedWhateverWasSaid) {
   for (const char* one :
        {"127.0.0.1", "::1", "169.254.169.254", "0.0.0.0", "::", "224.0.0.1", "255.255.255.255", "fe80::1",
         "fd00:ec2::254", "::ffff:127.0.0.1", "64:ff9b::7f00:1", "2002:a9fe:a9fe::1", "fec0::1", "ff02::1"})
-    EXPECT_FALSE(guard.check(address(one), Admission::kByLiteral).dial) << one;
+    EXPECT_FALSE(guard.check(address(one), Admission::kByAddress).dial) << one;
 }
 
 TEST(Guard, PrivateAddressesNeedALiteralOrTheOperator) {
@@ -80,7 +80,8 @@ TEST(Guard, PrivateAddressesNeedALiteralOrTheOperator) {
   for (const char* one : {"10.0.0.1", "192.168.0.1", "172.16.0.1", "100.64.0.1", "fd12::1", "203.0.113.1", "198.18.5.5",
                           "2001:db8::1", "64:ff9b::a00:1"}) {
     EXPECT_FALSE(guard.check(address(one), Admission::kByName).dial) << one;
-    EXPECT_TRUE(guard.check(address(one), Admission::kByLiteral).dial) << one;
+    EXPECT_TRUE(guard.check(address(one), Admission::kByAddress).dial) << one;
+    EXPECT_TRUE(guard.check(address(one), Admission::kByBlock).dial) << one;
   }
   guard.allowed = {*parse_block("10.0.0.0/8")};
   EXPECT_TRUE(guard.check(address("10.0.0.1"), Admission::kByName).dial);
@@ -90,6 +91,25 @@ TEST(Guard, PrivateAddressesNeedALiteralOrTheOperator) {
   EXPECT_TRUE(guard.check(address("1.1.1.1"), Admission::kByName).dial);
 }
 
+TEST(Guard, TheMachinesOwnAddressesNeedARuleForExactlyThemOrTheOperator) {
+  Guard guard;
+  for (const char* one : {"1.1.1.1", "10.0.0.1", "2606:4700::1", "fd12::1", "::ffff:1.1.1.1", "2002:101:101::1"}) {
+    guard.own = {address(one), address("1.1.1.1")};
+    for (const Admission admission : {Admission::kByName, Admission::kByBlock}) {
+      const GuardVerdict verdict = guard.check(address(one), admission);
+      EXPECT_FALSE(verdict.dial) << one;
+      EXPECT_EQ(class_name(verdict.address_class), one == std::string("::ffff:1.1.1.1") ? "reserved" : "this-machine");
+    }
+  }
+  guard.own = {address("10.0.0.1"), address("127.0.0.1")};
+  EXPECT_TRUE(guard.check(address("10.0.0.1"), Admission::kByAddress).dial);
+  EXPECT_FALSE(guard.check(address("127.0.0.1"), Admission::kByAddress).dial) << "never";
+  EXPECT_TRUE(guard.check(address("10.0.0.2"), Admission::kByBlock).dial);
+  guard.allowed = {*parse_block("10.0.0.1/32"), *parse_block("127.0.0.0/8")};
+  EXPECT_TRUE(guard.check(address("10.0.0.1"), Admission::kByName).dial);
+  EXPECT_FALSE(guard.check(address("127.0.0.1"), Admission::kByName).dial) << "never";
+}
+
 TEST(Guard, KnowsThePrefixesOfTheHostsOwnNat64) {
   const std::array answers = {address("2606:4700:64::c000:aa"), address("2606:4700:64::c000:ab")};
   Guard guard;
@@ -97,7 +117,7 @@ TEST(Guard, KnowsThePrefixesOfTheHostsOwnNat64) {
   guard.nat64 = Nat64::kKnown;
   ASSERT_EQ(guard.prefixes.size(), 1U);
   EXPECT_EQ(guard.prefixes[0], (Nat64Prefix{address("2606:4700:64::"), 96}));
-  EXPECT_FALSE(guard.check(address("2606:4700:64::a9fe:a9fe"), Admission::kByLiteral).dial);
+  EXPECT_FALSE(guard.check(address("2606:4700:64::a9fe:a9fe"), Admission::kByAddress).dial);
   EXPECT_FALSE(guard.check(address("2606:4700:64::a00:1"), Admission::kByName).dial);
   EXPECT_TRUE(guard.check(address("2606:4700:64::808:808"), Admission::kByName).dial);
 }

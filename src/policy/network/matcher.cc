@@ -30,10 +30,10 @@ bool denies(const HostPattern& pattern, const Host& host) {
 Admission admission_of(const HostPattern& pattern, const Host& host) {
   const Address* address = host.address();
   if (address == nullptr) return Admission::kByName;
-  if (pattern.kind == HostKind::kAddress) return Admission::kByLiteral;
+  if (pattern.kind == HostKind::kAddress) return Admission::kByAddress;
   if (pattern.kind != HostKind::kBlock) return Admission::kByName;
   const auto special = special_block(*address);
-  return special && pattern.block.is_within(*special) ? Admission::kByLiteral : Admission::kByName;
+  return special && pattern.block.is_within(*special) ? Admission::kByBlock : Admission::kByName;
 }
 
 }  // namespace
@@ -67,8 +67,7 @@ Decision Rules::decide(const Host& host, std::uint16_t port) const {
   for (std::size_t i = 0; i < allow.size(); ++i) {
     if (!allow[i].ports.contains(port) || !matches(allow[i].host, host)) continue;
     const Decision one{Outcome::kAllowed, static_cast<std::uint32_t>(i), admission_of(allow[i].host, host)};
-    if (!found) found = one;
-    if (one.admission == Admission::kByLiteral) return one;  // the one that opens private addresses
+    if (!found || one.admission > found->admission) found = one;  // the one that opens most
   }
   return found.value_or(Decision{});
 }

@@ -107,7 +107,7 @@ class Matching : public testing::Test {
     const Decision decision = rules_.decide(*parsed, port);
     if (decision.outcome == Outcome::kNoRule) return "none";
     return (decision.outcome == Outcome::kAllowed ? "allow " : "deny ") + std::to_string(decision.rule) +
-           (decision.admission == Admission::kByLiteral ? " literal" : "");
+           (decision.admission == Admission::kByName ? "" : " literal");
   }
   bool tells(std::string_view name) const { return rules_.could_allow(*HostName::parse(name)); }
 
