@@ -12,6 +12,7 @@ namespace cordon::egress {
 namespace {
 
 using policy::network::Address;
+using policy::network::AddressClass;
 using policy::network::Family;
 using policy::network::Outcome;
 
@@ -132,7 +133,8 @@ void Broker::dial_host_service(Connection& connection, std::uint16_t port) {
   connection.host = *policy::network::HostName::parse("localhost");
   connection.port = port;
   connection.decided_by = DecidedBy::kAllowRule;
-  dial_endpoints(connection, {endpoint_of(loopback(Family::kIpv4), port), endpoint_of(loopback(Family::kIpv6), port)});
+  dial_targets(connection, {{endpoint_of(loopback(Family::kIpv4), port), OwnMachine::kMeant},
+                            {endpoint_of(loopback(Family::kIpv6), port), OwnMachine::kMeant}});
 }
 
 void Broker::on_head(Connection& connection) {
@@ -211,13 +213,13 @@ void Broker::resolve(Connection& connection) {
   stage(connection, Stage::kResolving, config_.bounds.lookup_ms + config_.bounds.nat64_ms);
   const policy::network::HostName* name = connection.host.name();
   // What a resolver says of localhost does not matter: it is the machine that dials.
-  if (name != nullptr && name->is_local()) return block(connection, policy::network::AddressClass::kLoopback, {});
+  if (name != nullptr && name->is_local()) return block(connection, AddressClass::kLoopback, {});
   connection.by_upstream =
       config_.upstream && std::ranges::none_of(config_.upstream->direct, [&](const policy::network::Rule& rule) {
         return rule.ports.contains(connection.port) && matches(rule.host, connection.host);
       });
   if (connection.by_upstream && name == nullptr) {  // a name is the upstream's to resolve, and to judge
-    const auto verdict = guard_.check(*connection.host.address(), connection.admission);
+    const auto verdict = judge(*connection.host.address(), connection.admission);
     if (!verdict.dial) return block(connection, verdict.address_class, *connection.host.address());
   }
   const policy::network::Host& asked = connection.by_upstream ? config_.upstream->host : connection.host;
@@ -245,45 +247,64 @@ void Broker::take_result(Connection& connection, const Resolved& resolved) {
   refuse(connection, Verdict::kUnreachable, lookup_detail(resolved.status));
 }
 
+/// Of an address, as it is and as what it carries, those that are this machine's. What the kernel does not say counts.
+std::vector<Address> Broker::own_in(const Address& address) {
+  std::vector<Address> out = embedded_ipv4(address, guard_.prefixes);
+  out.push_back(address);
+  std::erase_if(out,
+                [this](const Address& one) { return !sockets_.routes.end_here(endpoint_of(one, 0)).value_or(true); });
+  return out;
+}
+
+policy::network::GuardVerdict Broker::judge(const Address& address, policy::network::Admission admission) {
+  guard_.own = own_in(address);
+  return guard_.check(address, admission);
+}
+
 /// Only what the guard lets through is dialled. The upstream proxy is the operator's word, and stands where it stands.
 void Broker::dial(Connection& connection, const std::vector<Address>& addresses) {
-  std::vector<kernel::Endpoint> endpoints;
+  std::vector<Target> targets;
   if (connection.by_upstream) {
-    for (const Address& one : addresses) endpoints.push_back(endpoint_of(one, config_.upstream->port));
-    return dial_endpoints(connection, std::move(endpoints));
+    for (const Address& one : addresses)
+      targets.push_back({endpoint_of(one, config_.upstream->port), OwnMachine::kMeant});
+    return dial_targets(connection, std::move(targets));
   }
   const bool has_ipv6 = std::ranges::any_of(addresses, [](const Address& one) { return one.family == Family::kIpv6; });
   if (has_ipv6 && !lookups_.knows_nat64(connection.self, now_ns_)) return;
   guard_.nat64 = lookups_.nat64();
   guard_.prefixes = lookups_.prefixes();
-  auto strictest = policy::network::AddressClass::kPublic;
+  auto strictest = AddressClass::kPublic;
   std::optional<Address> blocked;
   for (const Address& one : addresses) {
-    const auto verdict = guard_.check(one, connection.admission);
-    if (verdict.dial) endpoints.push_back(endpoint_of(one, connection.port));
+    const auto verdict = judge(one, connection.admission);
+    const bool may_be_own = guard_.may_be_own(one, connection.admission);
+    if (verdict.dial)
+      targets.push_back({endpoint_of(one, connection.port), may_be_own ? OwnMachine::kMeant : OwnMachine::kRefused});
     if (verdict.dial || (blocked && verdict.address_class <= strictest)) continue;
     strictest = verdict.address_class;
     blocked = one;
   }
-  if (endpoints.empty()) return block(connection, strictest, blocked);
-  dial_endpoints(connection, std::move(endpoints));
+  if (targets.empty()) return block(connection, strictest, blocked);
+  dial_targets(connection, std::move(targets));
 }
 
 /// The report names the address; the target does not learn it.
-void Broker::block(Connection& connection, policy::network::AddressClass why, const std::optional<Address>& address) {
+void Broker::block(Connection& connection, AddressClass why, const std::optional<Address>& address) {
   count(connection, Verdict::kGuardBlocked, static_cast<std::uint32_t>(why), address);
   turn_away(connection, 502);
 }
 
-void Broker::dial_endpoints(Connection& connection, std::vector<kernel::Endpoint> endpoints) {
+void Broker::dial_targets(Connection& connection, std::vector<Target> targets) {
   stage(connection, Stage::kDialing, config_.bounds.dial_ms);
-  connection.dialer = std::make_unique<Dialer>(std::move(endpoints), connection.self,
+  connection.dialer = std::make_unique<Dialer>(std::move(targets), connection.self,
                                                config_.bounds.stagger_ms * 1'000'000, poller_, attempts_);
   on_dialer(connection, connection.dialer->start(now_ns_));
 }
 
 void Broker::on_dialer(Connection& connection, Dialer::State state) {
   if (state == Dialer::State::kUnderWay) return;
+  if (state == Dialer::State::kFailed && connection.dialer->own())
+    return block(connection, AddressClass::kThisMachine, address_of(*connection.dialer->own()));
   if (state == Dialer::State::kFailed)
     return refuse(connection, Verdict::kUnreachable, static_cast<std::uint32_t>(connection.dialer->code()));
   connection.server = connection.dialer->take();

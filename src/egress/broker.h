@@ -28,6 +28,7 @@
 #include "egress/lookups.h"
 #include "egress/names.h"
 #include "egress/tally.h"
+#include "kernel/route.h"
 
 namespace cordon::egress {
 
@@ -35,6 +36,7 @@ struct BrokerSockets {
   kernel::Fd control;
   kernel::Fd resolver;
   std::vector<kernel::Fd> listeners;  ///< as Config::listeners
+  kernel::Routes routes;              ///< of the host's network
 };
 
 /// How many connections there may be with this many descriptors; what a broker with less than one cannot do.
@@ -84,9 +86,11 @@ class Broker {
   void wake(const std::vector<Handle>& handles);
   void take_result(Connection& connection, const Resolved& resolved);
   void dial(Connection& connection, const std::vector<policy::network::Address>& addresses);
+  policy::network::GuardVerdict judge(const policy::network::Address& address, policy::network::Admission admission);
+  [[nodiscard]] std::vector<policy::network::Address> own_in(const policy::network::Address& address);
   void block(Connection& connection, policy::network::AddressClass why,
              const std::optional<policy::network::Address>& address);
-  void dial_endpoints(Connection& connection, std::vector<kernel::Endpoint> endpoints);
+  void dial_targets(Connection& connection, std::vector<Target> targets);
   void on_dialer(Connection& connection, Dialer::State state);
   void ask_upstream(Connection& connection);
   void on_upstream(Connection& connection);

@@ -5,10 +5,19 @@
 
 namespace cordon::egress {
 
-std::vector<kernel::Endpoint> interleaved(const std::vector<kernel::Endpoint>& endpoints) {
-  std::vector<kernel::Endpoint> first, second, out;
-  for (const kernel::Endpoint& one : endpoints)
-    (one.family == endpoints.front().family ? first : second).push_back(one);
+namespace {
+
+/// One whose ends cannot be told is not known to have left the machine either.
+bool ends_here(kernel::FdView socket, const kernel::Endpoint& to) {
+  const auto local = kernel::local_endpoint(socket);
+  return !local || (local->family == to.family && local->address == to.address);
+}
+
+}  // namespace
+
+std::vector<Target> interleaved(const std::vector<Target>& targets) {
+  std::vector<Target> first, second, out;
+  for (const Target& one : targets) (one.to.family == targets.front().to.family ? first : second).push_back(one);
   for (std::size_t i = 0; i < std::max(first.size(), second.size()); ++i) {
     if (i < first.size()) out.push_back(first[i]);
     if (i < second.size()) out.push_back(second[i]);
@@ -16,9 +25,9 @@ std::vector<kernel::Endpoint> interleaved(const std::vector<kernel::Endpoint>& e
   return out;
 }
 
-Dialer::Dialer(std::vector<kernel::Endpoint> endpoints, Handle owner, std::uint64_t stagger_ns, Poller& poller,
+Dialer::Dialer(std::vector<Target> targets, Handle owner, std::uint64_t stagger_ns, Poller& poller,
                AttemptBudget& budget)
-    : endpoints_(interleaved(endpoints)), owner_(owner), stagger_ns_(stagger_ns), poller_(poller), budget_(budget) {}
+    : targets_(interleaved(targets)), owner_(owner), stagger_ns_(stagger_ns), poller_(poller), budget_(budget) {}
 
 Dialer::~Dialer() {
   for (Attempt& attempt : attempts_) end(attempt);
@@ -39,7 +48,7 @@ void Dialer::end(Attempt& attempt) {
 
 /// Tries addresses until one is under way or connected, or none is left.
 Dialer::State Dialer::try_next(std::uint64_t now_ns) {
-  while (next_ < endpoints_.size()) {
+  while (next_ < targets_.size()) {
     const auto free = std::ranges::find_if(attempts_, [](const Attempt& one) { return !one.socket.valid(); });
     const bool extra = any_under_way();
     if (free == attempts_.end() || (extra && budget_.extra == 0)) return State::kUnderWay;
@@ -47,14 +56,16 @@ Dialer::State Dialer::try_next(std::uint64_t now_ns) {
     if (extra) --budget_.extra;
     const auto part = static_cast<std::uint8_t>(free - attempts_.begin());
     next_at_ns_ = now_ns + stagger_ns_;
-    const State state = begin(*free, part, endpoints_[next_++]);
+    free->target = targets_[next_++];
+    const State state = begin(*free, part);
     if (state != State::kFailed) return state;
     end(*free);
   }
   return any_under_way() ? State::kUnderWay : State::kFailed;
 }
 
-Dialer::State Dialer::begin(Attempt& attempt, std::uint8_t part, const kernel::Endpoint& to) {
+Dialer::State Dialer::begin(Attempt& attempt, std::uint8_t part) {
+  const kernel::Endpoint& to = attempt.target.to;
   auto socket = kernel::stream_socket(to.family);
   if (!socket) {
     code_ = socket.error().code;
@@ -62,14 +73,23 @@ Dialer::State Dialer::begin(Attempt& attempt, std::uint8_t part, const kernel::E
   }
   attempt.socket = std::move(*socket);
   const auto done = kernel::connect(attempt.socket, to);
-  if (done) {
-    connected_ = std::move(attempt.socket);
-    return State::kConnected;
-  }
+  if (done) return connected(attempt);
   code_ = done.error().code;
   if (code_ != EINPROGRESS) return State::kFailed;
   const bool watched = poller_.watch(attempt.socket, {Owner::kAttempt, part, owner_}, EPOLLOUT, attempt.watch);
   return watched ? State::kUnderWay : State::kFailed;
+}
+
+/// kFailed leaves the attempt to be ended.
+Dialer::State Dialer::connected(Attempt& attempt) {
+  if (attempt.target.own == OwnMachine::kRefused && ends_here(attempt.socket, attempt.target.to)) {
+    own_ = attempt.target.to;
+    static_cast<void>(kernel::reset_on_close(attempt.socket).has_value());
+    return State::kFailed;
+  }
+  poller_.forget(attempt.socket, attempt.watch);
+  connected_ = std::move(attempt.socket);
+  return State::kConnected;
 }
 
 Dialer::State Dialer::on_event(std::uint8_t part, std::uint64_t now_ns) {
@@ -77,17 +97,13 @@ Dialer::State Dialer::on_event(std::uint8_t part, std::uint64_t now_ns) {
   Attempt& attempt = attempts_[part];
   const auto error = kernel::pending_error(attempt.socket);
   code_ = error ? *error : error.error().code;
-  if (code_ != 0) {
-    end(attempt);
-    return try_next(now_ns);
-  }
-  poller_.forget(attempt.socket, attempt.watch);
-  connected_ = std::move(attempt.socket);
-  return State::kConnected;
+  if (code_ == 0 && connected(attempt) == State::kConnected) return State::kConnected;
+  end(attempt);
+  return try_next(now_ns);
 }
 
 Dialer::State Dialer::on_time(std::uint64_t now_ns) {
-  return now_ns >= next_at_ns_ && next_ < endpoints_.size() ? try_next(now_ns) : State::kUnderWay;
+  return now_ns >= next_at_ns_ && next_ < targets_.size() ? try_next(now_ns) : State::kUnderWay;
 }
 
 }  // namespace cordon::egress

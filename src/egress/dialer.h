@@ -1,12 +1,15 @@
 // Dialer: connects to the first of a host's addresses that answers (happy eyeballs, RFC 8305): families take turns, the
 // next address is tried when one has failed or has said nothing for a while, and the first connection wins.
 //
-// It dials exactly the addresses that it is given; they have passed the guard, and nothing is looked up in between.
+// It dials exactly the addresses that it is given; they have passed the guard, and nothing is looked up in between. A
+// connection whose two ends have one address has not left the machine: where that was not meant it is closed before a
+// byte passes, whatever the guard knew of the machine's addresses when it was asked.
 #pragma once
 
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "egress/poller.h"
@@ -19,12 +22,20 @@ struct AttemptBudget {
   std::size_t extra = 128;
 };
 
+/// Whether the connection may end at this machine.
+enum class OwnMachine : std::uint8_t { kRefused, kMeant };
+
+struct Target {
+  kernel::Endpoint to;
+  OwnMachine own = OwnMachine::kRefused;
+  friend bool operator==(const Target&, const Target&) = default;
+};
+
 class Dialer {
  public:
   enum class State : std::uint8_t { kUnderWay, kConnected, kFailed };
 
-  Dialer(std::vector<kernel::Endpoint> endpoints, Handle owner, std::uint64_t stagger_ns, Poller& poller,
-         AttemptBudget& budget);
+  Dialer(std::vector<Target> targets, Handle owner, std::uint64_t stagger_ns, Poller& poller, AttemptBudget& budget);
   ~Dialer();
   Dialer(const Dialer&) = delete;
   Dialer& operator=(const Dialer&) = delete;
@@ -37,20 +48,24 @@ class Dialer {
   [[nodiscard]] kernel::Fd take() { return std::move(connected_); }
   /// kFailed: why the last attempt failed.
   [[nodiscard]] int code() const { return code_; }
+  /// kFailed: the last that turned out to be this machine, and was not to be.
+  [[nodiscard]] const std::optional<kernel::Endpoint>& own() const { return own_; }
 
  private:
   static constexpr std::size_t kMostAtOnce = 4;
   struct Attempt {
     kernel::Fd socket;
     Watch watch;
+    Target target;
     bool extra = false;
   };
   State try_next(std::uint64_t now_ns);
-  State begin(Attempt& attempt, std::uint8_t part, const kernel::Endpoint& to);
+  State begin(Attempt& attempt, std::uint8_t part);
+  State connected(Attempt& attempt);
   void end(Attempt& attempt);
   [[nodiscard]] bool any_under_way() const;
 
-  std::vector<kernel::Endpoint> endpoints_;
+  std::vector<Target> targets_;
   std::size_t next_ = 0;
   std::uint64_t next_at_ns_ = 0;
   Handle owner_;
@@ -60,9 +75,10 @@ class Dialer {
   std::array<Attempt, kMostAtOnce> attempts_;
   kernel::Fd connected_;
   int code_ = 0;
+  std::optional<kernel::Endpoint> own_;
 };
 
 /// Families in turns, the first address' family first; the order within a family stays.
-std::vector<kernel::Endpoint> interleaved(const std::vector<kernel::Endpoint>& endpoints);
+std::vector<Target> interleaved(const std::vector<Target>& targets);
 
 }  // namespace cordon::egress

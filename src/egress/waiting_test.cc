@@ -1,11 +1,15 @@
 // Who waits for what: the gate's questions and the resolver's.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/socket.h>
+
+#include <array>
 
 #include "egress/destination.h"
 #include "egress/dialer.h"
 #include "egress/gatekeeper.h"
 #include "egress/lookups.h"
+#include "kernel/route.h"
 
 namespace cordon::egress {
 namespace {
@@ -192,12 +196,48 @@ TEST(Destinations, AreReadInTheirOrder) {
 }
 
 TEST(Dialing, TakesFamiliesInTurns) {
-  const auto four = [](std::uint8_t last) { return kernel::Endpoint{AF_INET, {192, 0, 2, last}, 1}; };
-  const auto six = [](std::uint8_t last) { return kernel::Endpoint{AF_INET6, {last}, 1}; };
+  const auto four = [](std::uint8_t last) { return Target{{AF_INET, {192, 0, 2, last}, 1}}; };
+  const auto six = [](std::uint8_t last) { return Target{{AF_INET6, {last}, 1}}; };
   EXPECT_THAT(interleaved({six(1), six(2), six(3), four(1), four(2)}),
               ElementsAre(six(1), four(1), six(2), four(2), six(3)));
   EXPECT_THAT(interleaved({four(1), six(1), four(2)}), ElementsAre(four(1), six(1), four(2)));
   EXPECT_THAT(interleaved({}), IsEmpty());
+}
+
+/// What is left of dialling a listener of this machine's own: whether bytes may pass, and what it sees.
+TEST(Dialing, ClosesAConnectionThatHasNotLeftTheMachine) {
+  const kernel::Fd listener(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  kernel::SocketAddress at = kernel::to_socket_address({AF_INET, {127, 0, 0, 1}, 0});
+  ASSERT_EQ(::bind(listener.get(), at.get(), at.size), 0);
+  ASSERT_EQ(::listen(listener.get(), 4), 0);
+  const auto here = kernel::local_endpoint(listener);
+  ASSERT_TRUE(here);
+  Poller poller(std::move(*kernel::epoll_create()));
+  AttemptBudget budget;
+  const auto dialled = [&](OwnMachine own) {
+    Dialer dialer({{*here, own}}, {}, kMs, poller, budget);
+    Dialer::State state = dialer.start(0);
+    std::array<epoll_event, 4> events{};
+    while (state == Dialer::State::kUnderWay) {
+      const auto got = poller.wait(events, 5'000);
+      if (!got || *got == 0) break;
+      state = dialer.on_event(Tag::unpacked(events[0].data.u64).part, 0);
+    }
+    EXPECT_EQ(dialer.own().has_value(), own == OwnMachine::kRefused);
+    return state;
+  };
+  EXPECT_EQ(dialled(OwnMachine::kMeant), Dialer::State::kConnected);
+  EXPECT_EQ(dialled(OwnMachine::kRefused), Dialer::State::kFailed);
+  for (int i = 0; i < 2; ++i) EXPECT_EQ(kernel::receive(kernel::accept(listener)->socket, {}).value_or(0), 0U);
+}
+
+TEST(Routes, SayWhichAddressesAreTheMachinesOwn) {
+  auto routes = kernel::Routes::open();
+  ASSERT_TRUE(routes);
+  const auto own = [&](const char* address) { return routes->end_here(endpoint_of(*parse_address(address), 0)); };
+  for (const char* here : {"127.0.0.1", "127.9.9.9"}) EXPECT_TRUE(own(here).value_or(false)) << here;
+  for (int i = 0; i < 3; ++i) EXPECT_FALSE(own("192.0.2.77").value_or(true));
+  EXPECT_FALSE(own("2001:db8::77").value_or(true));
 }
 
 }  // namespace

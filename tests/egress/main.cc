@@ -11,7 +11,7 @@
 #include <cstdio>
 #include <string_view>
 
-#include "egress/netlink.h"
+#include "egress/far.h"
 #include "egress/sandbox.h"
 #include "support/identity.h"
 #include "support/require.h"
@@ -22,8 +22,7 @@ using namespace cordon::test;
 
 int run() {
   enter_host_network();
-  for (const char* one : {kPublic4, kOther4, kPrivate4}) add_address(one, 32);
-  add_address(kPublic6, 128);
+  make_far_machine();
   rlimit files{};
   ::getrlimit(RLIMIT_NOFILE, &files);
   files.rlim_cur = files.rlim_max;

@@ -6,6 +6,7 @@
 #include <linux/netfilter/nfnetlink.h>
 #include <linux/netlink.h>
 #include <linux/rtnetlink.h>
+#include <linux/veth.h>
 #include <net/if.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
@@ -55,6 +56,14 @@ class Messages {
     const auto size = static_cast<std::uint16_t>(bytes_.size() - at);
     std::memcpy(&bytes_[at], &size, sizeof size);
     end();
+  }
+  /// What begins with a header of its own.
+  template <class Header>
+  void nest(std::uint16_t type, const Header& header, const std::function<void()>& body) {
+    nest(type, [&] {
+      raw(&header, sizeof header);
+      body();
+    });
   }
   void send_and_check(int protocol, unsigned answers) {
     const int fd = ::socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, protocol);
@@ -189,20 +198,57 @@ void add_local_default_route(const std::string& source) {
 
 }  // namespace
 
-void bring_lo_up() {
+void bring_up(const std::string& device) {
   const int fd = ::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
   ifreq request{};
-  std::strcpy(request.ifr_name, "lo");
-  request.ifr_flags = IFF_UP | IFF_RUNNING;
-  require(::ioctl(fd, SIOCSIFFLAGS, &request) == 0, "lo up");
+  device.copy(request.ifr_name, sizeof request.ifr_name - 1);
+  request.ifr_flags = static_cast<short>(IFF_UP | IFF_RUNNING | (device == "lo" ? 0 : IFF_NOARP));
+  require(::ioctl(fd, SIOCSIFFLAGS, &request) == 0, device + " up");
   ::close(fd);
 }
 
-void add_address(const std::string& address, int length) {
+void join_by_veth(const std::string& near, const std::string& far, int far_namespace) {
+  constexpr std::array<std::uint8_t, 6> kBoth = {2, 0, 0, 0, 0, 1};  // or a frame for the other would be nobody's
+  Messages out;
+  out.begin(RTM_NEWLINK, NLM_F_CREATE | NLM_F_EXCL | NLM_F_ACK, ifinfomsg{});
+  out.text(IFLA_IFNAME, near);
+  out.attribute(IFLA_ADDRESS, kBoth.data(), kBoth.size());
+  out.nest(IFLA_LINKINFO, [&] {
+    out.text(IFLA_INFO_KIND, "veth");
+    out.nest(IFLA_INFO_DATA, [&] {
+      out.nest(VETH_INFO_PEER, ifinfomsg{}, [&] {
+        out.text(IFLA_IFNAME, far);
+        out.attribute(IFLA_ADDRESS, kBoth.data(), kBoth.size());
+        out.attribute(IFLA_NET_NS_FD, &far_namespace, sizeof far_namespace);
+      });
+    });
+  });
+  out.send_and_check(NETLINK_ROUTE, 1);
+}
+
+void add_route(const std::string& address, const std::string& device) {
+  const auto [family, bytes] = parsed(address);
+  const std::uint32_t index = ::if_nametoindex(device.c_str());
+  require(index != 0, "if_nametoindex " + device);
+  rtmsg route{};
+  route.rtm_family = static_cast<unsigned char>(family);
+  route.rtm_dst_len = static_cast<unsigned char>(bytes.size() * 8);
+  route.rtm_table = RT_TABLE_MAIN;
+  route.rtm_protocol = RTPROT_STATIC;
+  route.rtm_scope = RT_SCOPE_LINK;
+  route.rtm_type = RTN_UNICAST;
+  Messages out;
+  out.begin(RTM_NEWROUTE, NLM_F_CREATE | NLM_F_ACK, route);
+  out.attribute(RTA_DST, bytes.data(), bytes.size());
+  out.attribute(RTA_OIF, &index, sizeof index);
+  out.send_and_check(NETLINK_ROUTE, 1);
+}
+
+void add_address(const std::string& address) {
   const auto [family, bytes] = parsed(address);
   ifaddrmsg head{};
   head.ifa_family = static_cast<unsigned char>(family);
-  head.ifa_prefixlen = static_cast<unsigned char>(length);
+  head.ifa_prefixlen = static_cast<unsigned char>(bytes.size() * 8);
   head.ifa_flags = IFA_F_NODAD;
   head.ifa_index = 1;
   Messages out;

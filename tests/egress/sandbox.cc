@@ -19,6 +19,7 @@
 #include <utility>
 
 #include "egress/broker.h"
+#include "egress/far.h"
 #include "egress/netlink.h"
 #include "kernel/event.h"
 #include "kernel/net.h"
@@ -85,7 +86,7 @@ void enter_host_network() {
     write_file("/proc/self/uid_map", "0 " + std::to_string(uid) + " 1");
     write_file("/proc/self/gid_map", "0 " + std::to_string(gid) + " 1");
   }
-  bring_lo_up();
+  bring_up("lo");
   ::signal(SIGPIPE, SIG_IGN);
 }
 
@@ -130,7 +131,9 @@ bool write_all(const Fd& socket, std::string_view text) {
 }
 
 Server::Server(const std::string& address, std::uint16_t port, std::function<void(const Fd&)> serve)
-    : listener_(listen_on(address, port, Reuse::kAgain)), port_(port_of(listener_)), serve_(std::move(serve)) {
+    : listener_(is_far(address) ? listen_far(address, port, Reuse::kAgain) : listen_on(address, port, Reuse::kAgain)),
+      port_(port_of(listener_)),
+      serve_(std::move(serve)) {
   thread_ = std::jthread([this] {
     std::vector<std::jthread> threads;
     while (true) {
@@ -160,9 +163,9 @@ Sandbox::Sandbox() {
     }
   });
   inside([] {
-    bring_lo_up();
-    add_address(to_string(policy::network::kOwnIpv4), 32);
-    add_address(to_string(policy::network::kOwnIpv6), 128);
+    bring_up("lo");
+    add_address(to_string(policy::network::kOwnIpv4));
+    add_address(to_string(policy::network::kOwnIpv6));
     add_local_default_routes(to_string(policy::network::kOwnIpv4), to_string(policy::network::kOwnIpv6));
   });
 }
@@ -233,7 +236,7 @@ void Sandbox::start() {
 #if defined(__SANITIZE_THREAD__)
 /// The sanitizer's own thread cannot live in the program's confinement, so what runs here is the broker without it.
 void Sandbox::start_broker(int control, int resolver) {
-  egress::BrokerSockets sockets{Fd(control), Fd(resolver), std::move(listeners_)};
+  egress::BrokerSockets sockets{Fd(control), Fd(resolver), std::move(listeners_), std::move(*kernel::Routes::open())};
   const std::uint64_t connections = egress::connections_for(config.bounds, sockets.listeners.size(), 1'048'576);
   broker_thread_ = std::jthread([told = config, connections, sockets = std::move(sockets)]() mutable {
     egress::Broker broker(std::move(told), std::move(sockets), std::move(*kernel::epoll_create()), connections, "");

@@ -1,9 +1,9 @@
 // Sandbox: two network namespaces and a cordon-broker between them, as a run will have them.
 //
-// The calling process' own namespace (enter_host_network) stands for the host: lo alone, with addresses that the tests
-// choose, public ones too, where nothing can leave the machine. A thread stands for the sandbox: its namespace has the
-// addresses, routes and the redirect that the launcher makes. The broker is the program, started with its descriptors;
-// the resolver is the test itself, which answers from a table.
+// The calling process' own namespace (enter_host_network) stands for the host, another for the machine that its servers
+// are on (far.h); their addresses are public ones too, and nothing can leave the machine. A thread stands for the
+// sandbox: its namespace has the addresses, routes and the redirect that the launcher makes. The broker is the program,
+// started with its descriptors; the resolver is the test itself, which answers from a table.
 #pragma once
 
 #include <condition_variable>
@@ -24,12 +24,15 @@
 
 namespace cordon::test {
 
-// Addresses of the host's namespace, where they lead nowhere: a public one of each family, a second public one, a
-// private one.
+// Addresses of the far machine: a public one of each family, a second public one, a private one.
 inline constexpr const char* kPublic4 = "93.184.216.34";
 inline constexpr const char* kPublic6 = "2606:2800:220::1";
 inline constexpr const char* kOther4 = "93.184.216.35";
 inline constexpr const char* kPrivate4 = "10.1.2.3";
+// Those of the host itself.
+inline constexpr const char* kOwn4 = "93.184.216.1";
+inline constexpr const char* kOwn6 = "2606:2800:220::ff";
+inline constexpr const char* kOwnPrivate4 = "10.1.2.1";
 
 /// Once, at the start of the program: an own network namespace (and, for an ordinary user, a user namespace for it).
 void enter_host_network();
@@ -49,7 +52,8 @@ std::string read_all(const base::Fd& socket);
 std::string read_some(const base::Fd& socket, std::size_t size);
 bool write_all(const base::Fd& socket, std::string_view text);
 
-/// Accepts for ever; each connection is answered by `serve` on a thread of its own.
+/// Accepts for ever, on the machine that has the address; each connection is answered by `serve` on a thread of its
+/// own.
 class Server {
  public:
   Server(const std::string& address, std::uint16_t port, std::function<void(const base::Fd&)> serve);

@@ -16,7 +16,7 @@
 #include <mutex>
 #include <random>
 
-#include "egress/netlink.h"
+#include "egress/far.h"
 #include "egress/sandbox.h"
 
 namespace {
@@ -197,8 +197,7 @@ int Soak::run() {
 
 int main(int argc, char** argv) {
   enter_host_network();
-  add_address(kPublic4, 32);
-  add_address(kPublic6, 128);
+  make_far_machine();
   rlimit files{};
   ::getrlimit(RLIMIT_NOFILE, &files);
   files.rlim_cur = files.rlim_max;

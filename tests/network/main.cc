@@ -1,6 +1,7 @@
 // The way out, with everything real: cordon, its broker and resolver, and the clients that people use. What stands for
 // the host's network is a network namespace of this program's own, where public addresses lead nowhere but to the
-// tests' servers; what stands for its names are files and a name server of its own, in a mount namespace of its own.
+// tests' servers, which are on a machine of their own (egress/far.h); what stands for its names are files and a name
+// server of its own, in a mount namespace of its own.
 #include <grp.h>
 #include <gtest/gtest.h>
 #include <sched.h>
@@ -14,6 +15,7 @@
 #include <string>
 #include <string_view>
 
+#include "egress/far.h"
 #include "egress/netlink.h"
 #include "egress/sandbox.h"
 #include "network/stage.h"
@@ -57,12 +59,11 @@ void set_the_stage() {
   enter_namespaces();
   ::signal(SIGPIPE, SIG_IGN);
   require(::mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) == 0, "private mounts");
-  bring_lo_up();
-  for (const char* one : {kPublic4, kOther4, kPrivate4}) add_address(one, 32);
-  add_address(kPublic6, 128);
+  bring_up("lo");
+  make_far_machine();
   take_the_place_of("/etc/hosts", std::string("127.0.0.1 localhost\n") + kPublic4 + " a.example alias.example\n" +
                                       kPublic6 + " a.example alias.example\n" + kOther4 + " b.example\n" + kPrivate4 +
-                                      " inner.example\n");
+                                      " inner.example\n" + kOwn4 + " own.example\n" + kOwn6 + " own.example\n");
   take_the_place_of("/etc/resolv.conf", "nameserver 127.0.0.1\n");
   take_the_place_of("/etc/nsswitch.conf", "passwd: files\ngroup: files\nhosts: files dns\n");
 }

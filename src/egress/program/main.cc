@@ -51,19 +51,20 @@ Sys<std::uint64_t> raise_descriptors() {
   return limit.rlim_cur;
 }
 
-BrokerSockets take_sockets(std::size_t listeners) {
-  BrokerSockets out{Fd(kControlFd), Fd(kResolverFd), {}};
+BrokerSockets take_sockets(std::size_t listeners, kernel::Routes routes) {
+  BrokerSockets out{Fd(kControlFd), Fd(kResolverFd), {}, std::move(routes)};
   for (std::size_t i = 0; i < listeners; ++i) out.listeners.emplace_back(kFirstListenerFd + static_cast<int>(i));
   return out;
 }
 
 Sys<void> serve() {
   CORDON_TRY(Config config, read_config());
-  BrokerSockets sockets = take_sockets(config.listeners.size());
   CORDON_OK(kernel::close_range(kFirstListenerFd + static_cast<unsigned>(config.listeners.size()), ~0U, 0));
   CORDON_TRY(const std::uint64_t descriptors, raise_descriptors());
   const std::uint64_t connections = connections_for(config.bounds, config.listeners.size(), descriptors);
   if (connections == 0) return base::fail(Errno{EMFILE, "getrlimit"});
+  CORDON_TRY(kernel::Routes routes, kernel::Routes::open());
+  BrokerSockets sockets = take_sockets(config.listeners.size(), std::move(routes));
   CORDON_TRY(Fd epoll, kernel::epoll_create());
   CORDON_TRY(const utsname system, kernel::uname());
   CORDON_TRY(Ready ready, confine());
