@@ -85,6 +85,19 @@ TEST(EgressReport, WhatTheGuardBlockedIsSaidWithTheAddressAndTheFlagThatOpensIt)
   EXPECT_THAT(verdict_event(report), HasSubstr(R"("why":"private","address":"10.1.2.3","block":"10.0.0.0/8")"));
 }
 
+TEST(EgressReport, AnAddressOfThisMachineIsSaidToBeItsOwn) {
+  const Report report = report_of({blocked("a.example", "2606:4700::1", "this-machine", "", true),
+                                   blocked("1.1.1.1", "1.1.1.1", "this-machine", "", true)});
+  EXPECT_EQ(words(report),
+            "cordon: blocked: a.example:443 is granted, but leads to 2606:4700::1, which is this machine's own\n"
+            "cordon:   mend: if a service of this machine is meant: host_services: [443] in the manifest, or "
+            "--allow-address 2606:4700::1\n"
+            "cordon: blocked: 1.1.1.1:443 is granted, but the address is this machine's own\n"
+            "cordon:   mend: if a service of this machine is meant: host_services: [443] in the manifest, or "
+            "--allow-address 1.1.1.1\n");
+  EXPECT_THAT(verdict_event(report), HasSubstr(R"("why":"this-machine","address":"2606:4700::1")"));
+}
+
 TEST(EgressReport, WhatIsNeverDialledHasNoFlagThatOpensIt) {
   EXPECT_EQ(words(report_of({blocked("a.example", "127.0.0.1", "loopback", "127.0.0.0/8", false),
                              blocked("localhost", "", "loopback", "", false)})),

@@ -136,10 +136,22 @@ void say_untunneled(Lines& lines, const Report& report) {
                             destination_words(one)));
 }
 
+bool is_this_machine(const plan::Destination& one) { return one.why == "this-machine"; }
+
+/// A service of this machine has a key of its own, which opens one port and no address.
+std::string opening_words(const plan::Destination& one) {
+  if (is_this_machine(one))
+    return fmt::format(
+        "if a service of this machine is meant: host_services: [{}] in the manifest, or --allow-address {}", one.port,
+        one.address);
+  return fmt::format("if that host is meant to be there: --allow-address {}, or a block around it", one.address);
+}
+
 std::string blocked_words(const plan::Destination& one) {
   const std::string host = destination_words(one);
   if (one.address.empty()) return fmt::format("{} is granted, but leads to an address that is {}", host, one.why);
-  const std::string what = one.block.empty() ? "counts as " + one.why : fmt::format("is {} ({})", one.why, one.block);
+  std::string what = one.block.empty() ? "counts as " + one.why : fmt::format("is {} ({})", one.why, one.block);
+  if (is_this_machine(one)) what = "is this machine's own";
   if (one.address == one.host) return fmt::format("{} is granted, but the address {}", host, what);
   return fmt::format("{} is granted, but leads to {}, which {}", host, one.address, what);
 }
@@ -151,7 +163,7 @@ void say_blocked(Lines& lines, const Report& report) {
     lines.say("blocked:", Paint::kYellow, blocked_words(one));
     const bool told = std::ranges::find(said, std::string_view(one.address)) != said.end();
     if (!one.can_be_opened || one.address.empty() || told) continue;
-    lines.mend(fmt::format("if that host is meant to be there: --allow-address {}, or a block around it", one.address));
+    lines.mend(opening_words(one));
     said.emplace_back(one.address);
   }
 }
