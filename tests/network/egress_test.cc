@@ -151,18 +151,19 @@ TEST_P(Egress, AServiceOnTheHostsOwnAddressIsNotReachedUntilTheOperatorOpensIt) 
   for (const char* one : {"93.184.216.1 ECONNRESET", "2606:2800:220::ff ECONNRESET", "own.example ECONNRESET"})
     EXPECT_THAT(blocked.out, HasSubstr(one)) << blocked;
   EXPECT_THAT(blocked.out, HasSubstr("93.184.216.34 b'HTTP/1.1 200")) << "another machine's is" << blocked;
-  EXPECT_TRUE(blocked.says("93.184.216.1:8080 is granted, but the address is this machine's own\n")) << blocked;
-  EXPECT_THAT(blocked.err, testing::ContainsRegex("own.example:8080 is granted, but leads to (93.184.216.1|"
-                                                  "2606:2800:220::ff), which is this machine's own\n"))
+  EXPECT_TRUE(blocked.says("93.184.216.1:8080 is granted, but the address is this machine's own")) << blocked;
+  const std::string led = "own.example:8080 is granted, but leads to ";
+  EXPECT_TRUE(blocked.says(led + kOwn4 + ", which is this machine's own") ||
+              blocked.says(led + kOwn6 + ", which is this machine's own"))
       << blocked;
-  EXPECT_TRUE(blocked.says("host_services: [8080] in the manifest, or --allow-address 93.184.216.1\n")) << blocked;
+  EXPECT_TRUE(blocked.says("host_services: [8080] in the manifest, or --allow-address 93.184.216.1")) << blocked;
   const json verdict = verdict_of(python(body, everything, {"--json"}));
   EXPECT_THAT(verdict["guard_blocked"], Contains(json{{"host", "own.example"}, {"port", kPort}}));
   const Finished opened = python(body, everything, {"--allow-address", "93.184.216.1/32"});
   EXPECT_THAT(opened.out, HasSubstr("93.184.216.1 b'HTTP/1.1 200")) << opened;
   EXPECT_THAT(opened.out, HasSubstr("own.example b'HTTP/1.1 200")) << opened;
   EXPECT_THAT(opened.out, HasSubstr("2606:2800:220::ff ECONNRESET")) << opened;
-  EXPECT_TRUE(opened.says("or --allow-address 2606:2800:220::ff\n")) << opened;
+  EXPECT_TRUE(opened.says("or --allow-address 2606:2800:220::ff")) << opened;
 }
 
 TEST_P(Egress, TheHostsLoopbackIsNotReachedUnderAnyName) {
