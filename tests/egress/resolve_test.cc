@@ -176,6 +176,17 @@ TEST_F(Resolver, NeverAddsASearchDomain) {
   for (const std::string& name : server_.asked()) EXPECT_TRUE(name == "unknown.example" || name == "wiki") << name;
 }
 
+TEST_F(Resolver, FollowsItsSettingsWhereTheyAreWrittenAnewInPlace) {
+  const auto write = [&](const char* server) {
+    std::ofstream(directory_ + "/resolv.conf") << "nameserver " << server << "\n";
+  };
+  EXPECT_EQ(ask("a.served.example").first, LookupStatus::kOk);
+  write("127.0.0.98");  // nobody
+  EXPECT_NE(ask("b.served.example").first, LookupStatus::kOk);
+  write("127.0.0.53");
+  EXPECT_EQ(ask("c.served.example").first, LookupStatus::kOk);
+}
+
 TEST_F(Resolver, IsNotHeldUpByANameWithoutAnswer) {
   for (std::uint32_t i = 0; i < 4; ++i) send(i, "silent.example");
   for (std::uint32_t i = 100; i < 200; ++i) send(i, "h" + std::to_string(i) + ".served.example");

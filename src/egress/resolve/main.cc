@@ -59,7 +59,8 @@ constexpr std::array kShown = {"/usr",
                                "/dev/null",
                                "/dev/urandom"};
 /// What a host's tools replace when its network changes.
-constexpr std::array kReplaced = {"/etc/hosts", "/etc/resolv.conf", "/etc/nsswitch.conf"};
+constexpr const char* kSettings = "/etc/resolv.conf";
+constexpr std::array kReplaced = {"/etc/hosts", kSettings, "/etc/nsswitch.conf"};
 
 struct Freed {
   void operator()(addrinfo* list) const { ::freeaddrinfo(list); }
@@ -114,6 +115,22 @@ LookupAnswer look_up(const LookupQuestion& question, const policy::network::Host
   return answer;
 }
 
+/// What a file was when it was read: one that was written anew in its place is another. Equal where neither is there.
+struct Edition {
+  std::uint64_t inode = 0, size = 0;
+  std::int64_t seconds = 0;
+  std::uint32_t nanoseconds = 0;
+  friend bool operator==(const Edition&, const Edition&) = default;
+};
+
+Edition edition_of(const char* path) {
+  const auto file = kernel::openat(kernel::kHere, path, O_PATH);
+  if (!file) return {};
+  const auto facts = kernel::statx(*file);
+  if (!facts) return {};
+  return {facts->stx_ino, facts->stx_size, facts->stx_ctime.tv_sec, facts->stx_ctime.tv_nsec};
+}
+
 /// Of the calling thread. Names are whole: with the host's search domains "a.example" could become
 /// "a.example.corp.example", which no rule allowed. (A dot at the end would do that too, but hides /etc/hosts.)
 void set_up_resolver() {
@@ -157,6 +174,7 @@ bool is_out_of_date() {
 }
 
 void serve() {
+  Edition settings = edition_of(kSettings);  // before they are read: a change meanwhile is seen the next time
   set_up_resolver();
   std::array<std::byte, sizeof(LookupQuestion) + 1> buffer;
   while (true) {
@@ -166,6 +184,11 @@ void serve() {
     const auto name = name_in(std::span(buffer).first(got->bytes), question);
     if (!name) continue;
     const bool out_of_date = is_out_of_date();
+    // The C library would read them anew by itself, but not where its options were changed, as ours are.
+    if (const Edition now = edition_of(kSettings); !out_of_date && now != settings) {
+      settings = now;
+      set_up_resolver();
+    }
     const LookupAnswer answer =
         out_of_date ? LookupAnswer{.id = question.id, .status = LookupStatus::kTryAgain} : look_up(question, *name);
     if (!kernel::send_message(FdView(kSocketFd), std::as_bytes(std::span(&answer, 1)))) return;
