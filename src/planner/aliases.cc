@@ -58,7 +58,7 @@ bool holds(const std::vector<std::string>& sorted, std::string_view path) {
 /// and not changed; not of what a line names exactly.
 class Secrets {
  public:
-  Secrets(const Draft& draft, const shield::Rules& rules) : rules_(rules) {
+  Secrets(const Draft& draft, const shield::Rules& rules) : rules_(rules), is_root_(draft.facts.uid == 0) {
     add_named(draft.facts, draft.policy.read, opted_in_);
     add_named(draft.facts, draft.policy.write, lifted_);
     for (const auto& [directory, names] : draft.facts.names) {
@@ -141,6 +141,8 @@ class Secrets {
     const bool hides = rule.deny == shield::Deny::kAll;
     if ((hides ? opted_in_ : lifted_).contains(rule.path)) return;
     if (rule.anchor_length == 0 && rule.holds == shield::Holds::kServices) return;
+    // Nobody else can read most of them to look, nor make another name of them.
+    if (rule.is_of_system() && !is_root_) return;
     (hides ? hidden_ : read_only_).emplace_back(rule.path);
     if (!has_names(rule)) {
       only_mounts_.emplace_back(rule.path);
@@ -150,6 +152,7 @@ class Secrets {
   }
 
   const shield::Rules& rules_;
+  bool is_root_;
   std::unordered_set<std::string_view> opted_in_, lifted_;  ///< texts of the policy and the facts
   std::vector<std::string> denied_, credentials_, read_only_, only_mounts_, hidden_;
 };

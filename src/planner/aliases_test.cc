@@ -91,6 +91,13 @@ TEST(Aliases, OnlyWhatStandsIsLookedFor) {
   EXPECT_FALSE(bare.know(reads("/home/me").policy).aliases.has_value());
 }
 
+TEST(Aliases, OfTheMachinesOwnKeysRootLooksForOtherNames) {
+  FakeHost root = host_with_data(0);
+  EXPECT_THAT(asked(root, reads("/srv/x")).credentials, Contains("/etc/shadow"));
+  FakeHost user = host_with_data();
+  EXPECT_THAT(asked(user, reads("/srv/x")).credentials, Not(Contains("/etc/shadow")));
+}
+
 TEST(Aliases, WhatDenyNamesIsLookedForToo) {
   FakeHost host = host_with_data();
   const plan::AliasQuestion& question = asked(host, reads("/home/me").deny("/home/me/data/key"));

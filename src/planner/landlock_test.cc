@@ -106,6 +106,16 @@ TEST(Landlock, CredentialsBelowAReadGrantHaveNoRightOfTheirOwn) {
   }
 }
 
+TEST(Landlock, TheMachinesOwnKeysHaveNoRightWhereRootRuns) {
+  FakeHost host = with_script("#!/bin/sh", 0);
+  const auto root = landlock_of(host, PolicyMaker("/home/me/p/run").read("/etc"));
+  EXPECT_EQ(right_at(root, "/etc"), 0U);
+  EXPECT_EQ(right_at(root, "/etc/services"), kReadFile);
+  FakeHost other = with_script("#!/bin/sh");
+  EXPECT_EQ(right_at(landlock_of(other, PolicyMaker("/home/me/p/run").read("/etc")), "/etc"), kReadFile)
+      << "a user is kept from them by their permissions";
+}
+
 TEST(Landlock, AGrantThatHoldsNoCredentialHasOneRule) {
   FakeHost host = with_key();
   EXPECT_EQ(right_at(landlock_of(host, PolicyMaker("/home/me/p/run").read("/home/me/data")), "/home/me/data"),

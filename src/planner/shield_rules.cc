@@ -75,7 +75,8 @@ Shield shield_of(const Rule& rule, const PathFact* fact) {
              .write_opt_in = rule.write_opt_in,
              .what = rule.what,
              .source = std::string(rule.source),
-             .runtime = rule.anchor_length == 0 && rule.holds == Holds::kServices};
+             .runtime = rule.anchor_length == 0 && rule.holds == Holds::kServices,
+             .of_system = rule.is_of_system()};
   if (out.stands()) out.directory = is_directory(*fact);
   return out;
 }

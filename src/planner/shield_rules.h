@@ -51,6 +51,7 @@ struct Shield {
   std::string_view what;                                    ///< "OpenSSH keys"; of the corpus, or a literal
   std::string source;                                       ///< the variable that moved it
   bool runtime = false;                                     ///< a directory of running services, and nobody's home
+  bool of_system = false;                                   ///< of no home and moved by nothing
   plan::step::StubText text = plan::step::StubText::kNone;  ///< where it does not exist: what it says while it is held
   /// Held only where that leaves nothing on the host, whose programs make it for a moment.
   bool only_without_trace = false;

@@ -43,7 +43,10 @@ bool holds_credentials(const Shield& shield) {
   return shield.hides() && shield.holds == policy::shield::Holds::kCredentials;
 }
 
-Want want_of(const Shield& shield) {
+enum class Caller : std::uint8_t { kRoot, kUser };
+
+/// Behind the mask of what is the machine's own a user meets the kernel's permissions; root meets Landlock.
+Want want_of(const Shield& shield, Caller caller) {
   return {.path = shield.real,
           .id = shield.stands() ? shield.fact->id : plan::FileId{},
           .directory = shield.directory,
@@ -52,13 +55,17 @@ Want want_of(const Shield& shield) {
           .create = {},
           .reason = fmt::format("shield: {}", words_of(shield)),
           .at = {},
-          .credentials = holds_credentials(shield)};
+          .credentials = holds_credentials(shield) && (caller == Caller::kRoot || !shield.of_system)};
 }
 
 class Holding {
  public:
   Holding(Draft& draft, const Shields& shields, std::vector<Want>& wants)
-      : draft_(draft), shields_(shields), wants_(wants), shown_(wants) {}
+      : draft_(draft),
+        shields_(shields),
+        wants_(wants),
+        shown_(wants),
+        caller_(draft.facts.uid == 0 ? Caller::kRoot : Caller::kUser) {}
 
   void add(const Shield& shield) {
     links(shield);
@@ -74,7 +81,7 @@ class Holding {
     const bool writable = outer->access == Access::kWritable;
     if (!shield.unknown_reach.empty()) return cannot(shield, *outer, shield.unknown_reach);
     if (shield.stands()) {
-      if (shield.hides() || writable) added_.push_back(want_of(shield));
+      if (shield.hides() || writable) added_.push_back(want_of(shield, caller_));
       return;
     }
     if (!writable && shield.fact == nullptr) return;
@@ -123,7 +130,7 @@ class Holding {
       const std::string_view directory = parent_of(hop.at);
       if (shields_.holding(directory) != nullptr || shields_.hiding(directory, Access::kReadOnly) != nullptr) continue;
       if (!linked_.insert(hop.at).second) continue;
-      Want want = want_of(shield);
+      Want want = want_of(shield, caller_);
       want.path = hop.at;
       want.id = {};
       want.directory = false;
@@ -136,7 +143,7 @@ class Holding {
 
   /// A file stands where the shield's directory would be: held, so that no directory takes its place.
   void blocked(const Shield& shield, const PathFact& fact) {
-    Want want = want_of(shield);
+    Want want = want_of(shield, caller_);
     want.path = fact.real;
     want.directory = false;
     want.access = Access::kReadOnly;
@@ -157,7 +164,7 @@ class Holding {
       draft_.items.back().is_grant = true;
       return;
     }
-    Want want = want_of(shield);
+    Want want = want_of(shield, caller_);
     want.absent = true;
     want.hidden_when_made = shield.hides();
     want.only_without_trace = shield.only_without_trace;
@@ -179,6 +186,7 @@ class Holding {
   const Shields& shields_;
   std::vector<Want>& wants_;
   Shown shown_;
+  Caller caller_;
   std::vector<Want> added_;
   std::map<std::string, Want> absent_;
   std::unordered_set<std::string> linked_;

@@ -347,6 +347,33 @@ const std::vector<Layout>& layouts() {
        {},
        {},
        {"/run/docker.sock"}},
+      {"the machine's own keys",
+       [](H h, P p) {
+         h.directory("/etc/ssl/private", 0, 0710);
+         h.special("/nix/var/nix/daemon-socket/socket", Node::Kind::kSocket);
+         p.read("/");
+       },
+       "",
+       {"/etc/shadow", "/etc/ssl/private", "/nix/var/nix/daemon-socket/socket"},
+       {},
+       {}},
+      {"the machine's own keys, below a narrower grant", [](H, P p) { p.read("/etc"); }, "", {"/etc/shadow"}, {}, {}},
+      {"one of the machine's own keys, by name", [](H, P p) { p.read("/etc/shadow"); }, "", {}, {}, {"/etc/shadow"}},
+      {"a file among the machine's own keys",
+       [](H h, P p) {
+         h.file("/etc/ssl/private/web.key", "k");
+         p.read("/etc/ssl/private/web.key");
+       },
+       "grant-inside-shield"},
+      {"a socket of the machine, by name",
+       [](H h, P p) {
+         h.special("/nix/var/nix/daemon-socket/socket", Node::Kind::kSocket);
+         p.read("/srv").read("/nix/var/nix/daemon-socket/socket");
+       },
+       "",
+       {},
+       {},
+       {"/nix/var/nix/daemon-socket/socket"}},
       {"another home by HOME keeps the account's",
        [](H h, P p) {
          h.facts.home = "/srv/other";

@@ -16,7 +16,8 @@ namespace {
 using plan::PathFact;
 using plan::PathState;
 
-constexpr std::array kSystem = std::to_array<std::string_view>({"/run/acpid.socket",
+constexpr std::array kSystem = std::to_array<std::string_view>({"/nix/var/nix/daemon-socket/socket",
+                                                                "/run/acpid.socket",
                                                                 "/run/avahi-daemon/socket",
                                                                 "/run/containerd/containerd.sock",
                                                                 "/run/crio/crio.sock",

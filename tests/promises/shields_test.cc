@@ -37,6 +37,16 @@ TEST_P(Shields, NoHiddenStoreIsReadUnderAReadOfTheHomeOrAboveIt) {
   EXPECT_EQ(lines(outside, "| " + std::string(kSentinel)).size(), acts.size()) << "the control reads every one";
 }
 
+TEST_P(Shields, ThePasswordsOfTheMachineAreNotReadUnderAReadOfTheRoot) {
+  const std::vector<std::string> acts = {"show-file=/etc/shadow"};
+  const bool root = GetParam().is_root();
+  const std::vector<std::string> flags = root ? std::vector<std::string>{"--as-root"} : std::vector<std::string>();
+  const Finished inside = scene.sandboxed(act_manifest(acts, list("read", {"/"})), flags);
+  EXPECT_FALSE(inside.says("| root:")) << inside;
+  EXPECT_EQ(inside.code, 0) << inside;
+  EXPECT_EQ(scene.acts_bare(acts).says("| root:"), root) << "the control: root reads it, and nobody else";
+}
+
 TEST_P(Shields, NoLinkIntoAStoreLeadsAround) {
   const std::vector<Planted> planted = plant();
   std::vector<std::string> acts;

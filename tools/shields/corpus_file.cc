@@ -35,13 +35,13 @@ constexpr std::pair<std::string_view, Moves> kMoves[]{{"base", Moves::kBase},
 bool is_file(Moves moves) { return moves == Moves::kFile || moves == Moves::kFileList; }
 
 /// Paths with what stands at each, `proto` filled in for all of them.
-void read_paths(const Place& place, const Node& map, const Entry& proto, std::vector<Entry>& out) {
+void read_paths(const Place& place, const Node& map, PathForm form, const Entry& proto, std::vector<Entry>& out) {
   if (map.kind != Node::Kind::kMapping || map.pairs.empty())
     return place.refuse(map, "not-a-map", "a map of paths stands here, each with what it is");
   std::vector<const Node*> keys;
   for (const auto& [key, value] : map.pairs) {
     keys.push_back(&key);
-    if (!check_path(place, key, PathForm::kBelow) || !check_what(place, value)) continue;
+    if (!check_path(place, key, form) || !check_what(place, value)) continue;
     Entry entry = proto;
     entry.path = key.text;
     entry.what = value.text;
@@ -67,7 +67,7 @@ Entry read_protection(const Place& place, Fields& fields) {
   return entry;
 }
 
-enum class Groups { kHome, kWorkspace };
+enum class Groups { kHome, kWorkspace, kSystem };
 
 void read_groups(const Place& place, const Node& list, Groups groups, std::vector<Entry>& out) {
   if (list.kind != Node::Kind::kSequence) place.refuse(list, "not-a-list", "a list of groups stands here");
@@ -77,9 +77,10 @@ void read_groups(const Place& place, const Node& list, Groups groups, std::vecto
     const bool says_holds = proto.holds != Holds::kNothing;
     if (groups == Groups::kWorkspace && says_holds)
       place.refuse(group, "holds", "a checkout's rules have no \"holds\"");
-    if (groups == Groups::kHome && !says_holds && proto.deny == Deny::kAll)
+    if (groups != Groups::kWorkspace && !says_holds && proto.deny == Deny::kAll)
       place.refuse(group, "holds", "\"holds\" is missing: why it is hidden");
-    if (const Node* paths = fields.need("paths")) read_paths(place, *paths, proto, out);
+    const PathForm form = groups == Groups::kSystem ? PathForm::kAbsolute : PathForm::kBelow;
+    if (const Node* paths = fields.need("paths")) read_paths(place, *paths, form, proto, out);
     fields.end();
   }
 }
@@ -161,9 +162,11 @@ void read_file(const File& file, Corpus& corpus, base::Diagnostics& all) {
     Fields fields(place, tree.root);
     if (const Node* home = fields.take("home")) read_groups(place, *home, Groups::kHome, corpus.home);
     if (const Node* work = fields.take("workspace")) read_groups(place, *work, Groups::kWorkspace, corpus.workspace);
+    if (const Node* own = fields.take("system")) read_groups(place, *own, Groups::kSystem, corpus.system);
     Entry wallet;
     wallet.holds = Holds::kCredentials;
-    if (const Node* paths = fields.take("alias_paths")) read_paths(place, *paths, wallet, corpus.alias_paths);
+    if (const Node* paths = fields.take("alias_paths"))
+      read_paths(place, *paths, PathForm::kBelow, wallet, corpus.alias_paths);
     if (const Node* list = fields.take("relocation")) read_relocations(place, *list, corpus.relocations);
     if (const Node* list = fields.take("runtime")) read_names(place, *list, PathForm::kAbsolute, corpus.runtime);
     if (const Node* list = fields.take("auto_executed"))
@@ -230,6 +233,7 @@ base::Result<Corpus, base::Diagnostics> read_corpus(std::span<const File> files)
   for (const File& file : files) read_file(file, corpus, all);
   settle(corpus.home, all);
   settle(corpus.workspace, all);
+  settle(corpus.system, all);
   std::ranges::sort(corpus.alias_paths, base::path_before, &Entry::path);
   if (all.empty()) resolve(corpus.relocations, corpus.home, all);
   if (!all.empty()) return base::fail(std::move(all));

@@ -1,9 +1,9 @@
 // The corpus as people write it, shields/*.yaml: read, and refused with file and line where anything is not as it must
 // be. What is accepted here becomes tables (tables.h) and a page (page.h) without another check.
 //
-// Refused: a key nobody knows, a path that is absolute, climbs or is not in its plainest form, a path named twice or
-// out of order, a rule below a hidden one (it would never hold), no word on whose it is, a write opt-in for what is
-// hidden. Called by the generator and its tests, at build time only.
+// Refused: a key nobody knows, a path that climbs or is not in its plainest form (absolute in `system`, relative
+// elsewhere), a path named twice or out of order, a rule below a hidden one (it would never hold), no word on whose it
+// is, a write opt-in for what is hidden. Called by the generator and its tests, at build time only.
 #pragma once
 
 #include <span>
@@ -18,7 +18,7 @@ namespace cordon::shields {
 
 namespace shield = policy::shield;
 
-/// A rule for a home or for a checkout, or a path for the alias scan.
+/// A rule for a home, a checkout or the system, or a path for the alias scan.
 struct Entry {
   std::string path;
   shield::Deny deny = shield::Deny::kAll;
@@ -42,8 +42,8 @@ struct Moved {
 };
 
 struct Corpus {
-  std::vector<Entry> home, alias_paths, workspace;  ///< each sorted as path_order.h says
-  std::vector<Moved> relocations;                   ///< by variable, then `below`
+  std::vector<Entry> home, alias_paths, workspace, system;  ///< each sorted as path_order.h says
+  std::vector<Moved> relocations;                           ///< by variable, then `below`
   std::vector<std::string> runtime, auto_executed;
 };
 

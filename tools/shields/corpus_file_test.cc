@@ -102,6 +102,10 @@ INSTANTIATE_TEST_SUITE_P(
         Mistake{"workspace_holds", "workspace:\n  - {class: hidden, kind: file, holds: history, paths: {.a: A}}\n",
                 "a:2: [holds]"},
         Mistake{"alias", "home: *x\n", "a:1: [alias]"}, Mistake{"no_map", "- a\n", "a:1: [not-a-map]"},
+        Mistake{"system_relative",
+                "system:\n  - class: hidden\n    kind: file\n    holds: credentials\n    paths: {etc/a: A}\n",
+                "a:5: [path] this path is absolute"},
+        Mistake{"system_no_holds", "system:\n  - {class: hidden, kind: file, paths: {/etc/a: A}}\n", "a:2: [holds]"},
         Mistake{"runtime_relative", "runtime:\n  - run\n", "a:2: [path] this path is absolute"},
         Mistake{"auto_absolute", "auto_executed:\n  - /x\n", "a:2: [path]"}),
     [](const auto& one) { return one.param.name; });

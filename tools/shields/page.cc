@@ -20,7 +20,7 @@ constexpr std::string_view kIntroduction = R"(# Shields
 
 <!-- Made from shields/*.yaml; CORDON_REGENERATE=1 with the test "shields" writes it anew. -->
 
-What Cordon protects below a home whatever a manifest, a profile or a flag grants. A grant that merely covers one of these
+What Cordon protects whatever a manifest, a profile or a flag grants. A grant that merely covers one of these
 paths does not lift its shield: `read: ["~"]` shows the home without the keys in it.
 
 - **Hidden**: neither read nor written. A run sees an empty folder or an empty file. `read:` with the exact path lifts it for
@@ -29,8 +29,8 @@ paths does not lift its shield: `read: ["~"]` shows the home without the keys in
 - **Read-only**: seen where a grant shows it, never changed, because something on the host runs or obeys it later. Those that
   ordinary work has to write are lifted by `write:` with the exact path, and `approve` says so. Nothing lifts the others.
 
-Each path stands below every home that counts: `$HOME` and the home in the account database. A `/` at the end marks a folder;
-what is really there decides. Environment variables that move a store move its shield with it ([below](#variables)).
+A path that begins with `/` is of no home; each other one stands below every home that counts: `$HOME` and the home in the
+account database. A `/` at the end marks a folder; what is really there decides. Environment variables that move a store move its shield with it ([below](#variables)).
 )";
 
 std::string_view section_title(Holds holds) {
@@ -93,6 +93,10 @@ std::string workspace_section(const Corpus& corpus) {
   return out + ".\n";
 }
 
+std::string system_section(const std::vector<Entry>& system) {
+  return section("Hidden: of the machine itself", system, [](const Entry&) { return true; });
+}
+
 std::string runtime_section(const Corpus& corpus) {
   std::string out =
       "\n## Sockets of the session and of the system\n\nHidden, and shown only by `read:` with the exact path:";
@@ -144,8 +148,8 @@ std::string variables_section(const Corpus& corpus) {
 }  // namespace
 
 std::string page(const Corpus& corpus) {
-  return std::string(kIntroduction) + home_sections(corpus.home) + workspace_section(corpus) + runtime_section(corpus) +
-         variables_section(corpus);
+  return std::string(kIntroduction) + home_sections(corpus.home) + workspace_section(corpus) +
+         system_section(corpus.system) + runtime_section(corpus) + variables_section(corpus);
 }
 
 }  // namespace cordon::shields

@@ -106,6 +106,7 @@ std::string tables_source(const Corpus& corpus) {
          table("HomeRule", "home_rules", corpus.home, home_row) +
          table("HomeRule", "alias_paths", corpus.alias_paths, home_row) +
          table("WorkspaceRule", "workspace_rules", corpus.workspace, workspace_row) +
+         table("HomeRule", "system_rules", corpus.system, home_row) +
          table("Relocation", "relocations", corpus.relocations, moved_row) +
          table("std::string_view", "relocation_variables", variables, name) +
          table("std::string_view", "runtime_directories", corpus.runtime, name) +

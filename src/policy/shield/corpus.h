@@ -28,7 +28,7 @@ enum class WriteOptIn : std::uint8_t { kNever, kByExactName };
 enum class AliasAnchor : std::uint8_t { kNo, kYes };
 
 struct HomeRule {
-  std::string_view path;  ///< below a home, no leading slash: ".ssh", ".config/gh"
+  std::string_view path;  ///< below a home, no leading slash: ".ssh", ".config/gh"; absolute in system_rules()
   Deny deny = Deny::kAll;
   Kind kind = Kind::kDirectory;  ///< as usual; what is on the disk decides
   Holds holds = Holds::kNothing;
@@ -73,6 +73,7 @@ struct Relocation {
 std::span<const HomeRule> home_rules();   ///< sorted as base/path_order.h says, like every table of paths here
 std::span<const HomeRule> alias_paths();  ///< wallet keys and their kind: for the alias scan only, no rules
 std::span<const WorkspaceRule> workspace_rules();
+std::span<const HomeRule> system_rules();  ///< of no home: "/etc/shadow"
 std::span<const Relocation> relocations();
 std::span<const std::string_view> relocation_variables();  ///< each once, sorted: what the planner asks the caller for
 std::span<const std::string_view> runtime_directories();   ///< absolute; "/run", "/var/run"; XDG_RUNTIME_DIR is moved

@@ -39,6 +39,7 @@ TEST(Corpus, is_not_smaller_than_that_of_the_system_it_replaces) {
 
 TEST(Corpus, is_sorted_so_that_a_directory_and_what_lies_below_it_are_one_range) {
   EXPECT_TRUE(std::ranges::is_sorted(home_rules(), base::path_before, &HomeRule::path));
+  EXPECT_TRUE(std::ranges::is_sorted(system_rules(), base::path_before, &HomeRule::path));
   EXPECT_TRUE(std::ranges::is_sorted(alias_paths(), base::path_before, &HomeRule::path));
   EXPECT_TRUE(std::ranges::is_sorted(workspace_rules(), base::path_before, &WorkspaceRule::path));
   EXPECT_TRUE(std::ranges::is_sorted(relocation_variables()));

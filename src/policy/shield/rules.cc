@@ -44,6 +44,22 @@ void add_runtime(Rules& rules) {
                           .anchor_length = 0});
 }
 
+/// A home that lies in one of them stays: there its own rules hold.
+void add_system(const std::vector<std::string>& anchors, Rules& rules) {
+  for (const HomeRule& rule : system_rules()) {
+    if (!can_be_shielded(rule.path, anchors)) continue;
+    rules.list.push_back({.path = rule.path,
+                          .deny = rule.deny,
+                          .kind = rule.kind,
+                          .holds = rule.holds,
+                          .write_opt_in = rule.write_opt_in,
+                          .alias_anchor = rule.alias_anchor,
+                          .what = rule.what,
+                          .source = {},
+                          .anchor_length = 0});
+  }
+}
+
 /// Those that lie in another one.
 std::vector<std::string> inner_homes(const std::vector<std::string>& sorted_anchors) {
   std::vector<std::string> inner;
@@ -123,6 +139,7 @@ Rules rules_for(const Situation& asked) {
   const std::size_t sorted = rules.list.size();
   add_moved(situation, rules);
   add_runtime(rules);
+  add_system(situation.anchors, rules);
   std::sort(rules.list.begin() + static_cast<std::ptrdiff_t>(sorted), rules.list.end(), rule_before);
   merge_in(rules.list, sorted);
   drop_swallowed(rules.list);

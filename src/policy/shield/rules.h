@@ -27,9 +27,11 @@ struct Rule {
   AliasAnchor alias_anchor = AliasAnchor::kNo;
   std::string_view what;
   std::string_view source;        ///< the variable that moved it; "" for a default
-  std::size_t anchor_length = 0;  ///< of `path`; 0 for a runtime directory or a moved one
+  std::size_t anchor_length = 0;  ///< of `path`; 0 for one of the system or a moved one
   /// The home it belongs to; "" where it belongs to none.
   [[nodiscard]] std::string_view anchor() const { return path.substr(0, anchor_length); }
+  /// The machine's own, of no home: mostly root's, and then kept from everyone else by the kernel as well.
+  [[nodiscard]] bool is_of_system() const { return anchor_length == 0 && source.empty(); }
   friend bool operator==(const Rule&, const Rule&) = default;
 };
 

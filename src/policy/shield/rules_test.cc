@@ -18,7 +18,7 @@ Rules at_home() { return rules_for({.anchors = {"/home/u"}, .environment = {}});
 
 TEST(Rules, stand_below_every_home) {
   const Rules rules = rules_for({.anchors = {"/root", "/home/u"}, .environment = {}});
-  EXPECT_EQ(rules.list.size(), 2 * home_rules().size() + runtime_directories().size());
+  EXPECT_EQ(rules.list.size(), 2 * home_rules().size() + system_rules().size() + runtime_directories().size());
   for (const HomeRule& rule : home_rules())
     for (const char* home : {"/home/u", "/root"}) {
       const Rule* found = rules.exactly(std::string(home) + "/" + std::string(rule.path));
@@ -52,11 +52,24 @@ TEST(Rules, of_one_home_given_twice_stand_once) {
 
 TEST(Rules, without_a_home_are_those_of_the_system) {
   const Rules rules = rules_for({});
-  ASSERT_EQ(rules.list.size(), 2U);
-  EXPECT_EQ(rules.list[0].path, "/run");
-  EXPECT_EQ(rules.list[1].path, "/var/run");
-  EXPECT_EQ(rules.list[0].holds, Holds::kServices);
-  EXPECT_EQ(rules.list[0].anchor(), "");
+  ASSERT_EQ(rules.list.size(), system_rules().size() + 2);
+  for (const char* path : {"/run", "/var/run"}) {
+    ASSERT_NE(rules.exactly(path), nullptr) << path;
+    EXPECT_EQ(rules.exactly(path)->holds, Holds::kServices);
+    EXPECT_EQ(rules.exactly(path)->anchor(), "");
+  }
+  const Rule* shadow = rules.exactly("/etc/shadow");
+  ASSERT_NE(shadow, nullptr);
+  EXPECT_EQ(shadow->deny, Deny::kAll);
+  EXPECT_EQ(shadow->holds, Holds::kCredentials);
+  EXPECT_TRUE(shadow->is_of_system());
+}
+
+TEST(Rules, of_the_system_are_none_where_an_account_lives_in_them) {
+  const Rules rules = rules_for({.anchors = {"/var/lib/docker/u"}, .environment = {}});
+  EXPECT_EQ(rules.exactly("/var/lib/docker"), nullptr);
+  EXPECT_NE(rules.exactly("/var/lib/docker/u/.ssh"), nullptr);
+  EXPECT_NE(rules.exactly("/var/lib/containers"), nullptr);
 }
 
 TEST(Rules, never_stand_at_a_home_or_above_one) {
