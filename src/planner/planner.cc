@@ -183,7 +183,6 @@ void build(Draft& draft, const Identity& identity, const Program& program, const
   name_requested(draft);
 }
 
-/// The launcher takes so many records and no more: each step is one, and each Landlock rule.
 /// Where no overlay holds what does not exist, each name of it has a mount point of its own on the host.
 void check_holds(Draft& draft) {
   std::map<std::string_view, std::size_t> below;
@@ -203,6 +202,7 @@ void check_holds(Draft& draft) {
                "grant fewer or narrower directories for writing");
 }
 
+/// The launcher takes so many records and no more: each step is one, and each Landlock rule.
 void check_size(Draft& draft) {
   std::size_t records = draft.plan.steps.size();
   for (const plan::Step& step : draft.plan.steps) {

@@ -91,6 +91,24 @@ TEST_P(Start, TakesTheEmbeddedOneWhereTheInstalledOneIsOfAnotherBuild) {
   });
 }
 
+/// Told by the child itself, through the memory that it shares until its execve.
+TEST_P(Start, SaysWhyALauncherCannotBeExecutedAndLeavesNothing) {
+  act(GetParam(), [] {
+    const Scratch scratch;
+    const std::string path = install(scratch);
+    std::ofstream(path, std::ios::binary) << "no program";
+    const auto unknown = start(PlanMaker().plan(), {path});
+    ASSERT_FALSE(unknown);
+    EXPECT_EQ(unknown.error().operation, "execve");
+    EXPECT_EQ(unknown.error().code, ENOEXEC);
+    const auto forbidden = start(PlanMaker().plan(), {install(scratch, std::filesystem::perms(0644))});
+    ASSERT_FALSE(forbidden);
+    EXPECT_EQ(forbidden.error().code, EACCES);
+    EXPECT_EQ(waitpid(-1, nullptr, WNOHANG), -1) << "a child is left";
+    EXPECT_EQ(errno, ECHILD);
+  });
+}
+
 TEST(StartAsRoot, DoesNotTakeALauncherOfAnotherUsers) {
   if (geteuid() != 0) return;  // nobody else's file can be made without being root
   const Scratch scratch;
