@@ -7,6 +7,18 @@
 #include "base/text.h"
 
 namespace cordon::policy::shield {
+Rule restated(const HomeRule& rule, std::string_view path, std::string_view variable) {
+  return {.path = path,
+          .deny = rule.deny,
+          .kind = rule.kind,
+          .holds = rule.holds,
+          .write_opt_in = rule.write_opt_in,
+          .alias_anchor = rule.alias_anchor,
+          .what = rule.what,
+          .source = variable,
+          .anchor_length = 0};
+}
+
 namespace {
 
 constexpr std::string_view kNowhere = "/dev/null";  ///< what people give a tool that is to keep nothing
@@ -30,18 +42,6 @@ Rule moved_rule(const Relocation& moved, std::string_view path) {
           .alias_anchor = moved.alias_anchor,
           .what = moved.what,
           .source = moved.variable,
-          .anchor_length = 0};
-}
-
-Rule restated(const HomeRule& rule, std::string_view path, std::string_view variable) {
-  return {.path = path,
-          .deny = rule.deny,
-          .kind = rule.kind,
-          .holds = rule.holds,
-          .write_opt_in = rule.write_opt_in,
-          .alias_anchor = rule.alias_anchor,
-          .what = rule.what,
-          .source = variable,
           .anchor_length = 0};
 }
 

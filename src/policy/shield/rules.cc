@@ -18,15 +18,8 @@ void add_home(const std::string& anchor, const std::vector<std::string>& inner, 
   for (const HomeRule& rule : home_rules()) {
     const std::string_view path = joined(anchor, rule.path, *rules.texts);
     if (!inner.empty() && !can_be_shielded(path, inner)) continue;
-    rules.list.push_back({.path = path,
-                          .deny = rule.deny,
-                          .kind = rule.kind,
-                          .holds = rule.holds,
-                          .write_opt_in = rule.write_opt_in,
-                          .alias_anchor = rule.alias_anchor,
-                          .what = rule.what,
-                          .source = {},
-                          .anchor_length = anchor.size()});
+    rules.list.push_back(restated(rule, path, {}));
+    rules.list.back().anchor_length = anchor.size();
   }
   for (const HomeRule& wallet : alias_paths()) rules.alias_paths.push_back(joined(anchor, wallet.path, *rules.texts));
 }
@@ -47,16 +40,7 @@ void add_runtime(Rules& rules) {
 /// A home that lies in one of them stays: there its own rules hold.
 void add_system(const std::vector<std::string>& anchors, Rules& rules) {
   for (const HomeRule& rule : system_rules()) {
-    if (!can_be_shielded(rule.path, anchors)) continue;
-    rules.list.push_back({.path = rule.path,
-                          .deny = rule.deny,
-                          .kind = rule.kind,
-                          .holds = rule.holds,
-                          .write_opt_in = rule.write_opt_in,
-                          .alias_anchor = rule.alias_anchor,
-                          .what = rule.what,
-                          .source = {},
-                          .anchor_length = 0});
+    if (can_be_shielded(rule.path, anchors)) rules.list.push_back(restated(rule, rule.path, {}));
   }
 }
 
