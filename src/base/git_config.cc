@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cctype>
 
+#include "base/git_programs.h"
+
 namespace cordon::base {
 namespace {
 
@@ -138,13 +140,17 @@ class Reader {
     if (section_ == "submodule" && has_subsection_ && key == "path")
       return out_.lines.push_back({Setting::kSubmodule, std::move(value), subsection_});
     if (section_ == "core" && !has_subsection_ && key == "worktree")
-      out_.lines.push_back({Setting::kWorktree, std::move(value)});
+      return out_.lines.push_back({Setting::kWorktree, std::move(value)});
     if (section_ == "core" && !has_subsection_ && key == "hookspath")
-      out_.lines.push_back({Setting::kHooksPath, std::move(value)});
+      return out_.lines.push_back({Setting::kHooksPath, std::move(value)});
     if (section_ == "include" && !has_subsection_ && key == "path")
-      out_.lines.push_back({Setting::kInclude, std::move(value)});
+      return out_.lines.push_back({Setting::kInclude, std::move(value)});
     if (section_ == "includeif" && key == "path")
-      out_.lines.push_back({Setting::kConditionalInclude, std::move(value)});
+      return out_.lines.push_back({Setting::kConditionalInclude, std::move(value)});
+    if (names_git_program(section_, key, value)) {
+      const std::string middle = has_subsection_ ? "." + subsection_ : std::string();
+      out_.lines.push_back({Setting::kProgram, std::move(value), section_ + middle + "." + key});
+    }
   }
 
   std::string_view text_;

@@ -1,5 +1,5 @@
-// The few lines of a git configuration that say where hooks, further configuration and a checkout are. Pure: text in,
-// values out.
+// The few lines of a git configuration that say where hooks, further configuration and a checkout are, and which
+// programs git starts. Pure: text in, values out.
 //
 // Parsed by ourselves, for the planner (what must be held) and the host (what is told after a run): git itself, started
 // in a repository that a target could write, executes what its configuration says. Both read by these rules and no
@@ -13,11 +13,12 @@
 namespace cordon::base {
 
 struct GitConfig {
-  enum class Setting : unsigned char { kHooksPath, kInclude, kConditionalInclude, kWorktree, kSubmodule };
+  enum class Setting : unsigned char { kHooksPath, kInclude, kConditionalInclude, kWorktree, kSubmodule, kProgram };
   struct Line {
     Setting setting = Setting::kHooksPath;
     std::string value;
-    std::string name = {};  ///< of a submodule, whose path the value is
+    /// Of a submodule, whose path the value is; of a program the setting: "core.fsmonitor", "filter.lfs.clean".
+    std::string name = {};
     friend bool operator==(const Line&, const Line&) = default;
   };
   std::vector<Line> lines;  ///< in the order of the file
