@@ -107,16 +107,21 @@ void AutoExecWatch::look_at_hooks(FdView root, const std::vector<std::string>& h
   for (const std::string& directory : hooks) look_into(root, directory, into);
 }
 
-/// Of git's hook directories those that lie in this grant, relative to it.
-std::vector<std::string> AutoExecWatch::hooks_below(const Root& root, const Hooks& git) const {
+void AutoExecWatch::look_at_programs(FdView root, const std::vector<std::string>& programs, Snapshot& into) {
+  for (const std::string& program : programs) look_at(root, program, into);
+}
+
+/// Those that lie in this grant, relative to it.
+std::vector<std::string> AutoExecWatch::below_root(const Root& root, const std::vector<std::string>& paths) {
   std::vector<std::string> out;
-  for (const std::string& directory : git.directories) {
-    if (directory == root.path) {
+  for (const std::string& path : paths) {
+    if (path == root.path) {
       out.emplace_back();
-    } else if (lies_in(directory, root.path)) {
-      out.push_back(directory.substr(root.path == "/" ? 1 : root.path.size() + 1));
+    } else if (lies_in(path, root.path)) {
+      out.push_back(path.substr(root.path == "/" ? 1 : root.path.size() + 1));
     }
   }
+  if (!root.only.empty()) std::erase_if(out, [&](const std::string& path) { return path != root.only; });
   return out;
 }
 
@@ -232,9 +237,11 @@ AutoExecWatch::AutoExecWatch(AutoExecSettings settings) : settings_(std::move(se
 
 void AutoExecWatch::look_before(Root& root) const {
   look_at_names(root.held, root.only, root.files);
-  if (!root.only.empty()) return;
   root.git = find_hooks(root.path, around_);
-  root.hooks = hooks_below(root, root.git);
+  root.programs = below_root(root, root.git.programs);
+  look_at_programs(root.held, root.programs, root.program_files);
+  if (!root.only.empty()) return;
+  root.hooks = below_root(root, root.git.directories);
   look_at_hooks(root.held, root.hooks, root.hook_files);
   root.repositories = repositories_in(root.held).found;
 }
@@ -263,6 +270,16 @@ void tidy(std::vector<std::string>& list) {
 }
 
 }  // namespace
+
+/// The configuration itself is held, so they are those that it named before.
+void AutoExecWatch::compare_programs(const Root& root, FdView now, plan::LeftBehind& out) {
+  Snapshot files;
+  look_at_programs(now, root.programs, files);
+  compare(root.program_files, files, [&](const std::string& path, FileChange change) {
+    if (change == FileChange::kRemoved) return;  // executes nothing
+    out.changed.push_back({.path = below_of(root.path, path), .change = change, .is_git_program = true});
+  });
+}
 
 void AutoExecWatch::compare_hooks(const Root& root, FdView now, plan::LeftBehind& out) const {
   const Hooks git = find_hooks(root.path, around_);
@@ -366,6 +383,7 @@ plan::LeftBehind AutoExecWatch::after(std::span<const plan::HeldPoint> held) con
     compare(root.files, files, [&](const std::string& path, FileChange change) {
       out.changed.push_back({.path = below_of(root.path, path), .change = change});
     });
+    compare_programs(root, now, out);
     if (!root.only.empty()) continue;
     compare_hooks(root, now, out);
     std::vector<std::string> made;

@@ -1,5 +1,6 @@
 // The look before and after a run at what a tool executes without being asked: package.json and its kind at the root of
-// each write grant, the hooks that git takes, repositories and folder hooks that the run made.
+// each write grant, the hooks that git takes, the programs that its configuration names, repositories and folder hooks
+// that the run made.
 //
 // Before: each root is opened once and held, and what stands there is noted (size, times, inode). After: it is compared
 // below those very descriptors, following no link, so that nothing that the target renamed, exchanged or linked leads
@@ -52,11 +53,12 @@ class AutoExecWatch {
   };
   struct Root {
     std::string path;
-    base::Fd held;                   ///< the deepest directory that stood before, and for a file its directory
-    std::string rest;                ///< from there to the root; "" where it stood
-    std::string only;                ///< of a grant of one file: its name
-    std::vector<std::string> hooks;  ///< below the root: "" is the root itself
-    Snapshot files, hook_files;
+    base::Fd held;                      ///< the deepest directory that stood before, and for a file its directory
+    std::string rest;                   ///< from there to the root; "" where it stood
+    std::string only;                   ///< of a grant of one file: its name
+    std::vector<std::string> hooks;     ///< below the root: "" is the root itself
+    std::vector<std::string> programs;  ///< below the root, that git's configuration names
+    Snapshot files, hook_files, program_files;
     std::vector<std::string> repositories;  ///< of the root, its own directories and its submodules' that were one
     Hooks git;
   };
@@ -69,7 +71,9 @@ class AutoExecWatch {
   static void look_at(base::FdView root, const std::string& name, Snapshot& into);
   static void look_at_hooks(base::FdView root, const std::vector<std::string>& hooks, Snapshot& into);
   static void look_into(base::FdView root, const std::string& directory, Snapshot& into);
-  [[nodiscard]] std::vector<std::string> hooks_below(const Root& root, const Hooks& git) const;
+  static std::vector<std::string> below_root(const Root& root, const std::vector<std::string>& paths);
+  static void look_at_programs(base::FdView root, const std::vector<std::string>& programs, Snapshot& into);
+  static void compare_programs(const Root& root, base::FdView now, plan::LeftBehind& out);
   struct Repositories {
     std::vector<std::string> found;
     bool partial = false;

@@ -85,6 +85,33 @@ TEST_F(AutoExec, AChangedANewAndARemovedFileAreTold) {
                                                            plan::AutoExecChange{workflow, FileChange::kMade}));
 }
 
+TEST_F(AutoExec, AProgramThatGitsConfigurationNamesIsToldWhenItChanged) {
+  write("work/clean");
+  write("work/data");
+  repository("work",
+             "[filter \"x\"]\nclean = sh clean\nsmudge = ./new\n[alias]\nx = !cat data\ny = !./by-name <data\n");
+  const AutoExecWatch before = watch_work();
+  EXPECT_EQ(before.after(), plan::LeftBehind{}) << "the control";
+  write("work/clean", "y");
+  write("work/data", "y");
+  write("work/new");
+  write("work/by-name");
+  const auto program = [&](const char* name, FileChange change) {
+    return plan::AutoExecChange{.path = work + name, .change = change, .is_git_program = true};
+  };
+  EXPECT_THAT(before.after().changed,
+              UnorderedElementsAre(program("/clean", FileChange::kChanged), program("/new", FileChange::kMade),
+                                   program("/by-name", FileChange::kMade)));
+}
+
+TEST_F(AutoExec, AProgramThatIsAGrantOfItsOwnIsToldWhenItChanged) {
+  const std::string path = write("work/clean");
+  repository("work", "[filter \"x\"]\nclean = ./clean\n");
+  const AutoExecWatch before = watch({path});
+  write("work/clean", "y");
+  EXPECT_THAT(paths(before.after()), ElementsAre(path));
+}
+
 TEST_F(AutoExec, AChangeThatKeepsSizeAndTimeIsSeen) {
   const std::string path = write("work/package.json", "a");
   struct stat st{};

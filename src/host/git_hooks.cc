@@ -8,6 +8,7 @@
 
 #include "base/abs_path.h"
 #include "base/git_config.h"
+#include "base/git_programs.h"
 #include "kernel/file.h"
 
 namespace cordon::host {
@@ -20,6 +21,7 @@ constexpr std::size_t kLongestConfig = 1U << 20U;
 constexpr int kMostLevels = 64;      // of directories above a grant
 constexpr int kDeepestInclude = 10;  // as git's own
 constexpr int kMostFiles = 64;
+constexpr std::size_t kMostPrograms = 1'024;
 
 bool lies_in(const std::string& path, const std::string& directory) {
   const auto inner = AbsPath::parse(path), outer = AbsPath::parse(directory);
@@ -44,6 +46,7 @@ class Finder {
       possible_.insert(*decided_);
     }
     out_.directories.assign(possible_.begin(), possible_.end());
+    out_.programs.assign(programs_.begin(), programs_.end());
   }
 
   Hooks take() { return std::move(out_); }
@@ -65,12 +68,13 @@ class Finder {
   enum class Certainty : unsigned char { kSure, kPossible };
   void apply(const std::string& path, Certainty certainty, int depth);
   std::string expanded(const std::string& value, const std::string& relative_to);
+  void add_programs(const GitConfig::Line& line);
 
   const GitSurroundings& around_;
   std::string common_;      ///< the repository's own directory, which worktrees share
   std::uint32_t type_ = 0;  ///< of .git
   std::optional<std::string> decided_;
-  std::set<std::string> possible_;
+  std::set<std::string> possible_, programs_;
   int files_ = 0;
   Hooks out_;
 };
@@ -134,6 +138,25 @@ std::string Finder::expanded(const std::string& value, const std::string& relati
   return join(relative_to, value);
 }
 
+void Finder::add_programs(const GitConfig::Line& line) {
+  const auto words = base::words_of_git_program(line.value);
+  if (words.size() == base::kMostGitProgramWords) out_.unresolved = true;
+  for (const base::GitProgramWord& word : words) {
+    if (!word.starts && !base::git_starts_unasked(line.name)) continue;
+    const auto add = [&](const std::string& text) {
+      const std::string path = expanded(text, out_.checkout);
+      if (path.empty()) return;
+      if (programs_.size() < kMostPrograms) {
+        programs_.insert(path);
+      } else {
+        out_.unresolved = true;
+      }
+    };
+    add(word.text);
+    if (word.after_expansion && word.text.starts_with('/')) add("." + word.text);
+  }
+}
+
 void Finder::apply(const std::string& path, Certainty certainty, int depth) {
   std::string text;
   if (depth > kDeepestInclude || ++files_ > kMostFiles) {
@@ -151,6 +174,10 @@ void Finder::apply(const std::string& path, Certainty certainty, int depth) {
   for (const GitConfig::Line& line : config.lines) {
     const bool is_hooks = line.setting == GitConfig::Setting::kHooksPath;
     if (line.setting == GitConfig::Setting::kWorktree || line.setting == GitConfig::Setting::kSubmodule) continue;
+    if (line.setting == GitConfig::Setting::kProgram) {
+      add_programs(line);
+      continue;
+    }
     const std::string value = expanded(line.value, is_hooks ? out_.checkout : join(path, ".."));
     if (value.empty()) {
       out_.unresolved = true;

@@ -1,5 +1,5 @@
-// Where git takes the hooks of a checkout from, read by ourselves and never by starting git: a repository that a target
-// may write decides what git executes.
+// Where git takes the hooks of a checkout from, and which programs its configuration names, read by ourselves and never
+// by starting git: a repository that a target may write decides what git executes.
 //
 // Worktrees and submodules (`.git` is a file), core.hooksPath of the repository, the worktree and the user, and what
 // those include. A conditional include counts as a possibility: its hooks are watched too. What lies in a place that
@@ -20,7 +20,10 @@ struct GitSurroundings {
 struct Hooks {
   std::string checkout;                  ///< "" where the directory lies in none
   std::vector<std::string> directories;  ///< absolute, lexically normal, sorted: git takes hooks from one of them
-  bool unresolved = false;               ///< there may be others
+  /// Files that git starts for a setting of these configurations, wherever a word of one leads; sorted. Some may be
+  /// no programs, and stand nowhere.
+  std::vector<std::string> programs;
+  bool unresolved = false;  ///< there may be others
   friend bool operator==(const Hooks&, const Hooks&) = default;
 };
 

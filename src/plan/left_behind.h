@@ -15,7 +15,8 @@ enum class FileChange : std::uint8_t { kChanged, kMade, kRemoved };
 struct AutoExecChange {
   std::string path;  ///< absolute
   FileChange change = FileChange::kChanged;
-  bool is_hook = false;  ///< in a directory that git takes hooks from
+  bool is_hook = false;         ///< in a directory that git takes hooks from
+  bool is_git_program = false;  ///< git's configuration names it
   friend bool operator==(const AutoExecChange&, const AutoExecChange&) = default;
 };
 

@@ -121,7 +121,7 @@ void GitShields::git_directory(const std::string& directory) {
 
 void GitShields::repository(const std::string& directory, const std::string& root) {
   git_directory(directory);
-  hooks_elsewhere(directory, root);
+  hold_elsewhere(directory, root);
   modules(directory + "/modules", 1);
   worktrees(directory + "/worktrees");
 }
@@ -142,27 +142,27 @@ std::optional<std::string> GitShields::linked_repository(const PathFact& file, c
   const auto directory = led_to(file, "gitdir:", root);
   if (!directory) return std::nullopt;
   git_directory(*directory);
-  hooks_elsewhere(*directory, root);
+  hold_elsewhere(*directory, root);
   const PathFact* common = reader_.fact(*directory + "/commondir");
   if (common == nullptr || common->state != PathState::kPresent) return directory;
   if (const auto main = led_to(*common, "", *directory)) repository(*main, root);
   return directory;
 }
 
-/// core.hooksPath, and the configuration files that this one takes in: where the target could write them they decide as
-/// much.
-void GitShields::hooks_elsewhere(const std::string& directory, const std::string& root) {
-  hold_hooks(hooks_said_by({directory + "/config", directory + "/config.worktree"}), root);
-  hold_hooks(users_hooks_, root);
+/// core.hooksPath, programs, and the configuration files that this one takes in: where the target could write them they
+/// decide as much.
+void GitShields::hold_elsewhere(const std::string& directory, const std::string& root) {
+  hold(said_by({directory + "/config", directory + "/config.worktree"}), root);
+  hold(users_, root);
 }
 
-std::vector<GitShields::SaidHooks> GitShields::hooks_said_by_user() {
+std::vector<GitShields::Said> GitShields::said_by_user() {
   if (reader_.places().empty()) return {};
-  return hooks_said_by(users_git_files(reader_.facts()));
+  return said_by(users_git_files(reader_.facts()));
 }
 
-std::vector<GitShields::SaidHooks> GitShields::hooks_said_by(std::vector<std::string> files) {
-  std::vector<SaidHooks> out;
+std::vector<GitShields::Said> GitShields::said_by(std::vector<std::string> files) {
+  std::vector<Said> out;
   for (std::size_t i = 0; i < files.size(); ++i) {
     const std::string file = files[i];
     const PathFact* known = reader_.fact(file);
@@ -174,7 +174,10 @@ std::vector<GitShields::SaidHooks> GitShields::hooks_said_by(std::vector<std::st
     const std::string* text = reader_.content(*known);
     if (text == nullptr) continue;
     for (base::GitConfig::Line& line : base::parse_git_config(*text).lines) {
-      if (line.setting == Setting::kHooksPath) out.push_back({std::move(line.value), known});
+      if (line.setting == Setting::kHooksPath || line.setting == Setting::kProgram) {
+        out.push_back({std::move(line), known});
+        continue;
+      }
       if (line.setting != Setting::kInclude && line.setting != Setting::kConditionalInclude) continue;
       const auto path = reader_.expand(line.value, std::string(parent_of(file)), *known);
       if (!path || std::ranges::find(files, *path) != files.end()) continue;
@@ -185,9 +188,13 @@ std::vector<GitShields::SaidHooks> GitShields::hooks_said_by(std::vector<std::st
   return out;
 }
 
-void GitShields::hold_hooks(const std::vector<SaidHooks>& said, const std::string& root) {
-  for (const SaidHooks& each : said) {
-    const auto hooks = reader_.expand(each.value, root, *each.by);
+void GitShields::hold(const std::vector<Said>& said, const std::string& root) {
+  for (const auto& [line, by] : said) {
+    if (line.setting == Setting::kProgram) {
+      programs_.add(line, *by, root, shields_);
+      continue;
+    }
+    const auto hooks = reader_.expand(line.value, root, *by);
     if (hooks && !is_too_broad(reader_.facts(), *hooks)) protect(*hooks, Stands::kAsDirectory, kHooks);
   }
 }
@@ -223,7 +230,7 @@ void GitShields::module(const std::string& directory, const PathFact& config) {
   for (const base::GitConfig::Line& line : base::parse_git_config(*text).lines) {
     if (line.setting == Setting::kWorktree) root = reader_.follow(line.value, directory, config);
   }
-  hooks_elsewhere(directory, root.value_or(directory));
+  hold_elsewhere(directory, root.value_or(directory));
   if (!root || reader_.is_anchor(*root)) return;
   const PathFact* git = reader_.fact(*root + "/.git");
   if (git != nullptr && git->state == PathState::kPresent && !is_directory(*git)) {
@@ -255,7 +262,7 @@ void GitShields::worktree(const PathFact* file, const std::string& from, const s
   if (!git || !git->ends_with("/.git")) return;
   const PathFact* known = reader_.fact(*git);
   if (known != nullptr && known->state == PathState::kPresent) add(*git, known, Stands::kAsFile, kGitLeadsHere);
-  hooks_elsewhere(repository, std::string(parent_of(*git)));
+  hold_elsewhere(repository, std::string(parent_of(*git)));
 }
 
 /// Those that `root` names. `git` is its own git directory, where one is known.

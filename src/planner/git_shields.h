@@ -13,13 +13,14 @@
 #include <vector>
 
 #include "base/git_config.h"
+#include "planner/git_programs.h"
 #include "planner/git_reader.h"
 
 namespace cordon::planner {
 
 class GitShields {
  public:
-  explicit GitShields(GitReader& reader) : reader_(reader), users_hooks_(hooks_said_by_user()) {}
+  explicit GitShields(GitReader& reader) : reader_(reader), programs_(reader), users_(said_by_user()) {}
 
   /// The checkout at `root`, whatever its `.git` is, and its submodules.
   void checkout(const std::string& root);
@@ -29,6 +30,7 @@ class GitShields {
   void no_repository_at(const std::string& root);
 
   std::vector<Shield> take() { return std::move(shields_); }
+  std::vector<ToldProgram> take_told() { return programs_.take_told(); }
 
  private:
   enum class Stands : unsigned char { kAsDirectory, kAsFile };  ///< what would be made, where there is nothing
@@ -43,15 +45,15 @@ class GitShields {
   std::optional<std::string> linked_repository(const plan::PathFact& file, const std::string& root);
   std::optional<std::string> git_of(const std::string& root);
 
-  /// A core.hooksPath, and the file that says it. Every one counts: which is the last, conditions decide.
-  struct SaidHooks {
-    std::string value;
+  /// A core.hooksPath or a program, and the file that says it. Every one counts: which is the last, conditions decide.
+  struct Said {
+    base::GitConfig::Line line;
     const plan::PathFact* by;
   };
-  std::vector<SaidHooks> hooks_said_by(std::vector<std::string> files);
-  std::vector<SaidHooks> hooks_said_by_user();
-  void hooks_elsewhere(const std::string& directory, const std::string& root);
-  void hold_hooks(const std::vector<SaidHooks>& said, const std::string& root);
+  std::vector<Said> said_by(std::vector<std::string> files);
+  std::vector<Said> said_by_user();
+  void hold_elsewhere(const std::string& directory, const std::string& root);
+  void hold(const std::vector<Said>& said, const std::string& root);
 
   void modules(const std::string& directory, std::size_t depth);
   void module(const std::string& directory, const plan::PathFact& config);
@@ -65,7 +67,8 @@ class GitShields {
   std::set<std::string> seen_;
   std::size_t modules_ = 0;
   std::vector<Shield> shields_;
-  std::vector<SaidHooks> users_hooks_;  // the last: what is found for it goes to the shields
+  GitPrograms programs_;
+  std::vector<Said> users_;  // the last: what is found for it goes to the shields
 };
 
 }  // namespace cordon::planner

@@ -220,6 +220,7 @@ void shield_callouts(const policy::Policy& policy, const plan::HostFacts& facts,
   };
   add(policy.read, "read", Access::kReadOnly);
   add(policy.write, "write", Access::kWritable);
+  for (std::string& text : shields.told()) out.push_back({.code = "git-program", .text = std::move(text), .at = {}});
   for (const policy::shield::Unshieldable& one : rules.unshieldable) {
     out.push_back({.code = unshieldable_code(one), .text = unshieldable_words(one), .at = {}});
   }

@@ -230,6 +230,7 @@ void want_shields(Draft& draft, const Shields& shields, std::vector<Want>& wants
   }
   holding.finish();
   say_what_is_in_force(draft, wants);
+  for (std::string& text : shields.told()) draft.note("git-program", std::move(text), {});
 }
 
 }  // namespace cordon::planner

@@ -52,7 +52,7 @@ std::string words_of(const Shield& shield) {
 
 Shields::Shields(const policy::Policy& policy, const plan::HostFacts& facts, const Rules& rules)
     : facts_(facts), linked_homes_(facts), all_(standing_shields(rules, facts)) {
-  add_checkouts(policy, facts, all_);
+  told_ = add_checkouts(policy, facts, all_);
   add_held_links(policy, facts, all_);
   add_absent(policy, rules);
   for (const Shield& shield : all_) by_path_[shield.path].push_back(&shield);
@@ -100,6 +100,20 @@ void Shields::add_absent(const policy::Policy& policy, const Rules& rules) {
     for (const policy::shield::Rule& rule : rules.below(fact->real)) add(rule);
   }
   std::ranges::move(out, std::back_inserter(all_));
+}
+
+std::vector<std::string> Shields::told() const {
+  constexpr std::size_t kMost = 8;
+  std::vector<std::string> out;
+  for (const ToldProgram& each : told_) {
+    if (out.size() == kMost) {
+      out.push_back(fmt::format("git on this host runs {} more such programs", told_.size() - kMost));
+      break;
+    }
+    out.push_back(fmt::format("git on this host runs {} for '{}' ({} says so): the target may write it",
+                              base::shown(each.path), base::shown(each.setting), base::shown(each.by)));
+  }
+  return out;
 }
 
 const Shield* Shields::exactly(std::string_view path, Deny deny) const {

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "planner/draft.h"
+#include "planner/git_programs.h"
 #include "planner/mounts.h"
 #include "planner/planner.h"
 #include "planner/program.h"
@@ -29,6 +30,8 @@ class Shields {
   Shields& operator=(const Shields&) = delete;
 
   [[nodiscard]] const std::vector<Shield>& all() const { return all_; }
+  /// What git starts by name and nothing holds, in words.
+  [[nodiscard]] std::vector<std::string> told() const;
   [[nodiscard]] bool is_lifted(const Shield& shield) const { return lifted_.contains(shield.real); }
   /// What this grant lifts, if it names it exactly and nothing outside it is shielded.
   [[nodiscard]] const Shield* lifted_by(const policy::PathGrant& grant, Access access) const;
@@ -59,6 +62,7 @@ class Shields {
   const plan::HostFacts& facts_;
   LinkedHomes linked_homes_;
   std::vector<Shield> all_;
+  std::vector<ToldProgram> told_;
   Index by_path_, by_place_;  ///< by `path`; by `path`, and behind those by `real`
   std::unordered_set<std::string> lifted_;
 };

@@ -90,6 +90,7 @@ std::string_view became(plan::FileChange change) {
 
 std::string_view runner_of(const plan::AutoExecChange& change) {
   if (change.is_hook) return "git will run it";
+  if (change.is_git_program) return "git's configuration names it, and git may run it";
   const auto* known =
       std::ranges::find_if(kRunners, [&](const Runner& one) { return ends_with(change.path, one.ending); });
   return known != kRunners.end() ? known->sentence : "a tool may run it without asking";

@@ -17,6 +17,7 @@ TEST(LeftBehindWords, SayTheFileWhatBecameOfItAndWhoWillRunIt) {
   left.changed = {{"/w/package.json", FileChange::kChanged},
                   {"/w/.husky/pre-commit", FileChange::kMade},
                   {"/w/hooks/post-merge", FileChange::kMade, true},
+                  {.path = "/w/tools/clean", .change = FileChange::kChanged, .is_git_program = true},
                   {"/w/setup.py", FileChange::kRemoved}};
   left.redirected_hooks = {"/w/evil"};
   left.unresolved_hooks = {"/w"};
@@ -26,6 +27,7 @@ TEST(LeftBehindWords, SayTheFileWhatBecameOfItAndWhoWillRunIt) {
                           "/w/sub became a git repository: git will run its hooks and settings",
                           "/w/package.json was changed: npm will run its scripts",
                           "/w/.husky/pre-commit is new: git will run it", "/w/hooks/post-merge is new: git will run it",
+                          "/w/tools/clean was changed: git's configuration names it, and git may run it",
                           "/w/setup.py was removed", HasSubstr("/w: it could not be told where git takes hooks from")));
 }
 

@@ -66,6 +66,36 @@ TEST_P(GitPlaces, HooksThatTheUsersConfigurationNamesAreHeldWhicheverFileSaysIt)
   }
 }
 
+// A filter, a file system monitor, a pager: git on the host starts them at the next `git status`.
+TEST_P(GitPlaces, AProgramThatGitsConfigurationNamesIsHeldUnlessALineNamesIt) {
+  const std::string monitor = scene.tree().write("work/p/tools/monitor", "safe");
+  const std::string clean = scene.tree().write("work/p/clean.py", "safe");
+  const std::vector<std::string> acts{"append=" + monitor, "append=" + clean, "create=" + project("tools/absent"),
+                                      "rename=" + project("tools") + ":" + project("tools.old")};
+  allowed({"append=" + monitor, "append=" + clean});
+  scene.tree().write("work/p/.git/config",
+                     "[core]\n\tfsmonitor = ./tools/monitor\n[filter \"x\"]\n\tclean = python3 clean.py %f\n"
+                     "\tsmudge = sh -c './tools/absent'\n");
+  denied(acts);
+  std::filesystem::rename(project("tools.old"), project("tools"));
+  const std::string act = "append=" + monitor;
+  const Finished lifted = scene.sandboxed(act_manifest({act}, list("write", {"./p", "./p/tools/monitor"})));
+  EXPECT_EQ(verdict(lifted, act), "ALLOWED") << lifted;
+  EXPECT_TRUE(lifted.says(monitor + " was changed: git's configuration names it, and git may run it")) << lifted;
+}
+
+// A person starts it by its name, as they start make: a project's own tools are not kept from being built.
+TEST_P(GitPlaces, AProgramBehindAnAliasIsToldBeforeAndWhenItChanged) {
+  const std::string tool = scene.tree().write("work/p/tools/st", "safe");
+  scene.tree().write("work/p/.git/config", "[alias]\n\tst = !./tools/st\n");
+  const std::string act = "append=" + tool;
+  const std::string manifest = scene.manifest(act_manifest({act}, list("write", {"./p"})));
+  EXPECT_TRUE(scene.cordon({"validate", manifest}).run().says("git on this host runs " + tool + " for 'alias.st'"));
+  const Finished run = ran({act});
+  EXPECT_EQ(verdict(run, act), "ALLOWED") << run;
+  EXPECT_TRUE(run.says(tool + " was changed: git's configuration names it, and git may run it")) << run;
+}
+
 TEST_P(GitPlaces, AConfigurationInTheProjectThatTheUsersTakesInIsHeld) {
   const std::string taken = scene.tree().write("work/p/shared.gitconfig", "[user]\n\tname = t\n");
   const std::string next = scene.tree().write("work/p/next.gitconfig", "");
