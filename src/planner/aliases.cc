@@ -58,7 +58,8 @@ bool holds(const std::vector<std::string>& sorted, std::string_view path) {
 /// and not changed; not of what a line names exactly.
 class Secrets {
  public:
-  Secrets(const Draft& draft, const shield::Rules& rules) : rules_(rules), is_root_(draft.facts.uid == 0) {
+  Secrets(const Draft& draft, const shield::Rules& rules)
+      : rules_(rules), is_root_(draft.facts.uid == 0), writes_(!draft.policy.write.empty()) {
     add_named(draft.facts, draft.policy.read, opted_in_);
     add_named(draft.facts, draft.policy.write, lifted_);
     for (const auto& [directory, names] : draft.facts.names) {
@@ -144,7 +145,9 @@ class Secrets {
     // Nobody else can read most of them to look, nor make another name of them.
     if (rule.is_of_system() && !is_root_) return;
     (hides ? hidden_ : read_only_).emplace_back(rule.path);
-    if (!has_names(rule)) {
+    // Of what may be read another name does harm where it can be written: no reason to list directories for the rest.
+    const bool is_listed = hides || writes_ || rule.kind == shield::Kind::kFile;
+    if (!has_names(rule) || !is_listed) {
       only_mounts_.emplace_back(rule.path);
     } else if (hides) {
       credentials_.emplace_back(rule.path);
@@ -152,7 +155,7 @@ class Secrets {
   }
 
   const shield::Rules& rules_;
-  bool is_root_;
+  bool is_root_, writes_;
   std::unordered_set<std::string_view> opted_in_, lifted_;  ///< texts of the policy and the facts
   std::vector<std::string> denied_, credentials_, read_only_, only_mounts_, hidden_;
 };

@@ -127,6 +127,26 @@ TEST(Aliases, AnotherNameOfAReadableFileMattersWhereItCanBeWritten) {
   EXPECT_THAT(item.message, HasSubstr("which no run may change"));
 }
 
+TEST(Aliases, OtherNamesOfWhatStartsAtLoginAreLookedFor) {
+  FakeHost host = with_more_stores();
+  host.directory("/home/me/.config/autostart", 1000);
+  host.directory("/home/me/.config/systemd", 1000);
+  host.directory("/home/me/.bashrc.d", 1000);
+  const PolicyMaker writes = PolicyMaker("/home/me/p/run").write("/srv/x");
+  for (const char* path : {".config/autostart", ".config/systemd", ".bashrc.d"}) {
+    EXPECT_THAT(asked(host, writes).credentials, Contains("/home/me/" + std::string(path)));
+    EXPECT_THAT(asked(host, writes).only_mounts, Not(Contains("/home/me/" + std::string(path))));
+  }
+  EXPECT_THAT(asked(host, reads("/srv/x")).credentials, Contains("/home/me/.config/systemd"));
+  EXPECT_THAT(asked(host, reads("/srv/x")).credentials, Not(Contains("/home/me/.bashrc.d")));
+  FakeHost linked = host;
+  linked.facts.aliases.reset();
+  linked.aliases.found = {{"/srv/x/b", "/home/me/.bashrc.d/a", AliasKind::kHardLink}};
+  must_plan(linked.plan(reads("/srv/x").policy));
+  linked.facts.aliases.reset();
+  EXPECT_THAT(must_refuse(linked.plan(writes.policy)).items.at(0).message, HasSubstr("which no run may change"));
+}
+
 TEST(Aliases, OtherNamesOfACheckoutsShieldsAreLookedForWhereItIsWritten) {
   FakeHost host = host_with_data();
   host.directory("/home/me/p", 1000);

@@ -251,8 +251,7 @@ INSTANTIATE_TEST_SUITE_P(As, CorpusAliases, testing::ValuesIn(identities()), ide
 
 /// Files of large trees, and of trees whose files have other names as a matter of course, are not looked at one by one.
 bool files_are_looked_at(const policy::shield::HomeRule& rule) {
-  return rule.kind == shield::Kind::kFile ||
-         (rule.deny == shield::Deny::kAll && rule.alias_anchor == shield::AliasAnchor::kYes);
+  return rule.kind == shield::Kind::kFile || rule.alias_anchor == shield::AliasAnchor::kYes;
 }
 
 TEST_P(CorpusAliases, AHardLinkOfASentinelInAWritableProjectRefuses) {
@@ -293,6 +292,21 @@ TEST_P(CorpusAliases, AMountOfAStoreInAWritableProjectRefuses) {
   expect_unchanged(planted);
   Command bare = scene.outside({"cat", name_of(0) + (fs::is_directory(planted[0].store) ? "/sentinel" : "")});
   EXPECT_EQ(with_binds(bare, binds).run().out, kSentinel) << "the control: it is shown there";
+}
+
+// What starts at login, and small directories of start-up files: in a store whose files have other names as a matter of
+// course nothing is looked for, which is the control.
+TEST_P(CorpusAliases, AHardLinkOfAFileInAStartUpDirectoryRefuses) {
+  for (const char* store : {".config/autostart", ".config/systemd", ".bashrc.d", ".config/fish"}) {
+    const std::string link = project + "/link";
+    ASSERT_EQ(::link((scene.home() + "/" + store + "/sentinel").c_str(), link.c_str()), 0) << store;
+    const Finished refused = cordon({"run", "--allow-unapproved"}).run();
+    EXPECT_EQ(refused.code, 125) << refused;
+    EXPECT_TRUE(refused.says("hard link")) << store << refused;
+    fs::remove(link);
+  }
+  ASSERT_EQ(::link((scene.home() + "/.vim/sentinel").c_str(), name_of(1).c_str()), 0);
+  EXPECT_EQ(cordon({"run", "--allow-unapproved"}).run().code, 0);
 }
 
 // A start-up file that has another name in what is only read harms nobody.

@@ -26,6 +26,7 @@ constexpr std::pair<std::string_view, Holds> kHolds[]{{"credentials", Holds::kCr
                                                       {"persistence", Holds::kPersistence},
                                                       {"services", Holds::kServices}};
 constexpr std::pair<std::string_view, WriteOptIn> kOptIns[]{{"by exact name", WriteOptIn::kByExactName}};
+constexpr std::pair<std::string_view, shield::AliasAnchor> kOtherNames[]{{"looked for", shield::AliasAnchor::kYes}};
 constexpr std::pair<std::string_view, Moves> kMoves[]{{"base", Moves::kBase},
                                                       {"directory", Moves::kDirectory},
                                                       {"directory list", Moves::kDirectoryList},
@@ -51,7 +52,7 @@ void read_paths(const Place& place, const Node& map, PathForm form, const Entry&
   check_sorted(place, keys);
 }
 
-/// class, kind, holds and write_opt_in, which a group of rules and a relocation both have.
+/// class, kind, holds, write_opt_in and other_names, which a group of rules and a relocation both have.
 Entry read_protection(const Place& place, Fields& fields) {
   Entry entry;
   entry.deny = fields.word(fields.need("class"), kClasses);
@@ -63,6 +64,11 @@ Entry read_protection(const Place& place, Fields& fields) {
   if (const Node* opt_in = fields.take("write_opt_in")) {
     entry.write_opt_in = fields.word(opt_in, kOptIns);
     if (entry.deny == Deny::kAll) place.refuse(*opt_in, "opt-in", "what is hidden is never written");
+  }
+  if (const Node* names = fields.take("other_names")) {
+    entry.other_names = fields.word(names, kOtherNames);
+    if (entry.deny == Deny::kAll || entry.kind == Kind::kFile)
+      place.refuse(*names, "other-names", "only of directories that may be read this is said");
   }
   return entry;
 }
@@ -223,8 +229,9 @@ void resolve(std::vector<Moved>& moved, const std::vector<Entry>& home, base::Di
 }  // namespace
 
 shield::AliasAnchor Entry::alias_anchor() const {
-  const bool looked_for = deny == Deny::kAll && (kind == Kind::kFile || holds == Holds::kCredentials);
-  return looked_for ? shield::AliasAnchor::kYes : shield::AliasAnchor::kNo;
+  const bool is_small = holds == Holds::kCredentials || holds == Holds::kPersistence;
+  const bool looked_for = deny == Deny::kAll && (kind == Kind::kFile || is_small);
+  return looked_for ? shield::AliasAnchor::kYes : other_names;
 }
 
 base::Result<Corpus, base::Diagnostics> read_corpus(std::span<const File> files) {

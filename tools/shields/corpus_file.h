@@ -26,9 +26,11 @@ struct Entry {
   shield::Holds holds = shield::Holds::kNothing;
   std::string what;
   shield::WriteOptIn write_opt_in = shield::WriteOptIn::kNever;
+  shield::AliasAnchor other_names = shield::AliasAnchor::kNo;  ///< of what may be read: said by the group
   base::Span at;
 
-  /// Hidden credentials and hidden files are looked for under other names; bulk stores are too big for that.
+  /// What is looked for under other names: hidden credentials, what starts at login, hidden files, and of what may be
+  /// read the groups that say so. Bulk stores are too big for that.
   [[nodiscard]] shield::AliasAnchor alias_anchor() const;
 };
 

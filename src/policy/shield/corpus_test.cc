@@ -125,6 +125,10 @@ TEST(Corpus, looks_for_other_names_of_keys_but_not_of_bulk_stores) {
   EXPECT_EQ(home_rule(".netrc")->alias_anchor, AliasAnchor::kYes);
   EXPECT_EQ(home_rule(".mozilla")->alias_anchor, AliasAnchor::kNo);
   EXPECT_EQ(home_rule(".bashrc")->alias_anchor, AliasAnchor::kNo);
+  for (const char* start_up :
+       {".config/autostart", ".config/systemd", ".config/environment.d", ".bashrc.d", ".githooks"})
+    EXPECT_EQ(home_rule(start_up)->alias_anchor, AliasAnchor::kYes) << start_up;
+  EXPECT_EQ(home_rule(".config/JetBrains")->alias_anchor, AliasAnchor::kNo);
   EXPECT_EQ(alias_paths().front().alias_anchor, AliasAnchor::kYes);
 }
 
