@@ -21,6 +21,7 @@
 #include "cli/state.h"
 #include "cli/verdict.h"
 #include "enforce/hold/hold.h"
+#include "enforce/hold/overlay_marks.h"
 #include "enforce/supervise/supervise.h"
 #include "kernel/file.h"
 #include "kernel/process.h"
@@ -84,6 +85,7 @@ class Job {
   std::string started_at_ = now_rfc3339();
   /// The supervisor failed while the target may have run: neither a verdict nor a refusal can be given.
   std::optional<base::Error> lost_;
+  std::optional<enforce::hold::PlantedMark> mark_;  ///< why an overlay could not be built
 };
 
 report::Refused flag_mistake(const Arguments& arguments, std::string code, std::string message, std::string mend) {
@@ -379,6 +381,19 @@ int Job::stopped(const Stop& why) {
   return refuse(context_, arguments_.command, json_, why.refused, why.source, closing);
 }
 
+namespace {
+
+void say_mark(const enforce::hold::PlantedMark& mark, plan::RefusedItem& item) {
+  item.code = "overlay-mark";
+  item.message =
+      fmt::format("{} has the attribute {}, as if it were a layer of an overlay: what must be held in it cannot be",
+                  base::shown(mark.directory), mark.attribute);
+  item.mend =
+      fmt::format("look at what it holds; then: setfattr -x {} {}", mark.attribute, base::quote(mark.directory));
+}
+
+}  // namespace
+
 int Job::conclude(report::Report report) {
   report.left = std::move(left_);
   std::erase_if(report.notes, [&](const plan::Note& note) { return std::ranges::find(told_, note) != told_.end(); });
@@ -390,6 +405,7 @@ int Job::conclude(report::Report report) {
   }
   if (report.failure) {
     report::Refused refused = report::refused(report);
+    if (mark_) say_mark(*mark_, refused.items.front());
     return stopped(stop(std::move(refused), opened_->file.text));
   }
   record(report::record_document(run_record(), report));
@@ -421,6 +437,9 @@ int Job::go() {
     outcome = start_and_wait(*plan);
   }
   if (!outcome) return stopped(outcome.error());
+  if (const auto& error = outcome->setup_error;
+      error && error->step.value > 0 && error->step.value <= plan->steps.size())
+    mark_ = enforce::hold::planted_mark(plan->at(error->step));
   return conclude(report::make_report(*plan, *outcome));
 }
 

@@ -194,6 +194,20 @@ TEST_P(Shields, DirectoriesAreMovedBesideWhatIsHeldAndNoMarkIsLeft) {
   EXPECT_EQ(::getxattr(at("layer").c_str(), mark, nullptr, 0), 1) << "the control: what was there before stays";
 }
 
+// A target that ran where mount points hold may leave one: the next run is told which, and how to be rid of it.
+TEST_P(Shields, AMarkThatHidesWhatMustBeHeldIsNamedWithItsMend) {
+  scene.tree().write("work/p/.git/HEAD", "ref: refs/heads/main\n");
+  scene.tree().write("work/p/.git/config", "[core]\n");
+  const std::string git = scene.in_work("p/.git");
+  const std::string act = "create=" + scene.in_work("p/file");
+  const auto run = [&] { return scene.sandboxed(act_manifest({act}, list("write", {"./p"}))); };
+  EXPECT_EQ(run().code, 0) << "the control";
+  ASSERT_EQ(::setxattr(git.c_str(), "user.overlay.opaque", "y", 1, 0), 0);
+  const Finished refused = run();
+  EXPECT_EQ(refused.code, 125) << refused;
+  EXPECT_TRUE(refused.says("setfattr -x user.overlay.opaque \"" + git + "\"")) << refused;
+}
+
 TEST_P(Shields, NothingThatIsHeldEntersACommit) {
   scene.tree().write("work/p/a.txt", "a");
   scene.tree().write("work/p/all.sh",

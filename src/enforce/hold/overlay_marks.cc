@@ -24,6 +24,9 @@ using base::FdView;
 /// The first is the only one that a directory gets which leads to no stub.
 constexpr std::array kMarks{"user.overlay.opaque", "user.overlay.origin", "user.overlay.impure"};
 
+/// What makes an overlay show another directory than the stubs' one, or refuse to show any.
+constexpr std::array kHiding{"user.overlay.opaque", "user.overlay.redirect", "user.overlay.metacopy"};
+
 /// The directories of "a/b/c", the last name left out: "", "a", "a/b".
 void add_ways(std::string_view stub, std::vector<std::string>& out) {
   out.emplace_back();
@@ -44,16 +47,42 @@ bool is_since(const struct ::statx& facts, const timespec& since) {
 
 }  // namespace
 
+namespace {
+
+std::vector<std::string> ways_of(const plan::step::StubOverlay& overlay) {
+  std::vector<std::string> out;
+  for (const plan::step::Stub& stub : overlay.stubs) add_ways(stub.path, out);
+  std::ranges::sort(out);
+  out.erase(std::ranges::unique(out).begin(), out.end());
+  return out;
+}
+
+}  // namespace
+
 OverlayMarks::OverlayMarks(const plan::Plan& plan) : since_(kernel::coarse_time()) {
   for (const plan::Step& step : plan.steps) {
     const auto* overlay = std::get_if<plan::step::StubOverlay>(&step.act);
     if (overlay == nullptr) continue;
     Place place{.path = overlay->source, .id = overlay->id, .made = !overlay->create.empty(), .merged = {}};
-    for (const plan::step::Stub& stub : overlay->stubs) add_ways(stub.path, place.merged);
-    std::ranges::sort(place.merged);
-    place.merged.erase(std::ranges::unique(place.merged).begin(), place.merged.end());
+    place.merged = ways_of(*overlay);
     places_.push_back(std::move(place));
   }
+}
+
+std::optional<PlantedMark> planted_mark(const plan::Step& step) {
+  const auto* overlay = std::get_if<plan::step::StubOverlay>(&step.act);
+  if (overlay == nullptr) return std::nullopt;
+  const auto root = open_directory(kernel::kHere, overlay->source.c_str());
+  if (!root) return std::nullopt;
+  for (const std::string& way : ways_of(*overlay)) {
+    const auto directory = open_directory(*root, way.empty() ? "." : way.c_str());
+    if (!directory) continue;
+    for (const char* mark : kHiding) {
+      if (!kernel::fgetxattr(*directory, mark, {})) continue;
+      return PlantedMark{.directory = way.empty() ? overlay->source : overlay->source + "/" + way, .attribute = mark};
+    }
+  }
+  return std::nullopt;
 }
 
 void OverlayMarks::remove_from_ways() const { remove(Depth::kItself); }

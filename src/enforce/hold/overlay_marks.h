@@ -5,11 +5,13 @@
 // writes `origin` and `impure` on directories that lead to stubs. They mean nothing once the overlay is gone, and are
 // taken away then. Nothing follows a link. Only what is younger than the run is removed: another tool's layers (a
 // container store) use the same names. After the death of this process they stay; no later run believes one without
-// noticing (its stub would be missing).
+// noticing: its stub would be missing, the run is refused, and planted_mark() says which mark to remove. None is
+// removed for the user: what another tool left means something to it.
 #pragma once
 
 #include <cstdint>
 #include <ctime>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -43,5 +45,12 @@ class OverlayMarks {
   timespec since_;
   std::vector<Place> places_;
 };
+
+/// A mark that hides a stub from view, be it another tool's, a killed run's or a target's: why the overlay of this step
+/// could not be built.
+struct PlantedMark {
+  std::string directory, attribute;
+};
+std::optional<PlantedMark> planted_mark(const plan::Step& step);
 
 }  // namespace cordon::enforce::hold
