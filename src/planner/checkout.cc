@@ -29,9 +29,13 @@ class Checkouts {
     for (const std::string& place : reader_.places()) visit(place);
     for (const std::string& place : reader_.places()) bare(place);  // first: what it holds of a name is what counts
     for (const auto& [root, with_git] : roots_) workspace(root, with_git);
+    for (const std::string& place : reader_.places()) {
+      if (!roots_.contains(place) && may_stand_in(place)) add_named(place, rules_at(place), Names::kStanding);
+    }
   }
 
   ShieldQuestions take_questions() { return std::move(reader_.ask); }
+  std::vector<ToldProgram> take_told() { return git_.take_told(); }
   std::vector<Shield> take_shields() {
     for (std::vector<Shield> more : {git_.take(), std::move(reader_.unknown)}) {
       std::ranges::move(more, std::back_inserter(shields_));
@@ -99,8 +103,8 @@ class Checkouts {
     return (objects && refs) || elsewhere;
   }
 
-  /// The rules of the corpus, and git's.
-  void workspace(const std::string& root, bool with_git) {
+  /// The rules of the corpus.
+  static std::vector<Shield> rules_at(const std::string& root) {
     std::vector<Shield> rules;
     policy::shield::Texts texts;
     for (const policy::shield::Rule& rule : policy::shield::workspace_rules_at(root, texts)) {
@@ -112,14 +116,29 @@ class Checkouts {
                        .write_opt_in = rule.write_opt_in,
                        .what = rule.what});
     }
-    add_named(root, std::move(rules));
+    return rules;
+  }
+
+  /// Those, and git's.
+  void workspace(const std::string& root, bool with_git) {
+    add_named(root, rules_at(root), Names::kAll);
     if (!with_git) return;
     git_.checkout(root);
     git_.no_repository_at(root);
   }
 
-  /// Of names below `directory` those that the target could reach; asked for together.
-  void add_named(const std::string& directory, std::vector<Shield> rules) {
+  /// False: it is known that none does.
+  [[nodiscard]] bool may_stand_in(const std::string& directory) const {
+    const auto known = reader_.facts().names.find(directory);
+    return known == reader_.facts().names.end() || std::ranges::any_of(known->second, stands);
+  }
+
+  enum class Names : unsigned char { kAll, kStanding };
+
+  /// Of names below `directory` those that the target could reach; asked for together. In a grant inside a checkout
+  /// those that stand: it may be an output, which build tools empty, and what holds a missing name would keep them
+  /// from it.
+  void add_named(const std::string& directory, std::vector<Shield> rules, Names which) {
     // A home has its own rules, and is no place that a grant writes to.
     if (reader_.is_anchor(directory)) return;
     std::erase_if(rules, [&](const Shield& shield) {
@@ -140,6 +159,7 @@ class Checkouts {
         if (!found->real.empty()) shield.real = found->real;
         if (shield.stands()) shield.directory = is_directory(*found);
       }
+      if (!shield.stands() && which == Names::kStanding) continue;
       // What holds an absent name is seen inside: of a directory nobody makes a commit or a package.
       if (!shield.stands()) shield.directory = true;
       shields_.push_back(std::move(shield));
@@ -165,10 +185,12 @@ void ask_for_checkouts(const policy::Policy& policy, const plan::HostFacts& fact
   for (auto& [directory, names] : open.names) questions.names.insert_or_assign(directory, std::move(names));
 }
 
-void add_checkouts(const policy::Policy& policy, const plan::HostFacts& facts, std::vector<Shield>& shields) {
+std::vector<ToldProgram> add_checkouts(const policy::Policy& policy, const plan::HostFacts& facts,
+                                       std::vector<Shield>& shields) {
   Checkouts checkouts(policy, facts);
   checkouts.find();
   for (Shield& shield : checkouts.take_shields()) shields.push_back(std::move(shield));
+  return checkouts.take_told();
 }
 
 }  // namespace cordon::planner

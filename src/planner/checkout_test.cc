@@ -12,6 +12,7 @@ using ::testing::Contains;
 using ::testing::EndsWith;
 using testing::FakeHost;
 using ::testing::HasSubstr;
+using ::testing::IsEmpty;
 using ::testing::IsSupersetOf;
 using testing::must_plan;
 using testing::must_refuse;
@@ -58,9 +59,11 @@ TEST(Checkout, GitsLockOfItsConfigurationIsHeldWhereTheHostDoesNotSeeIt) {
   for (const auto& hold : steps_of<plan::step::HoldPoint>(must_plan(host.plan(policy)))) {
     EXPECT_THAT(hold.target, Not(EndsWith(".lock"))) << "on the host";
   }
+  EXPECT_THAT(testing::note_codes(must_plan(host.plan(policy))), Contains("lock-not-held"));
   host.directory("/home/me/work", 1000);
   host.facts.work_place = "/home/me/work";
   const plan::Plan plan = must_plan(host.plan(policy));
+  EXPECT_THAT(testing::note_codes(plan), Not(Contains("lock-not-held")));
   const auto overlays = steps_of<plan::step::StubOverlay>(plan);
   ASSERT_EQ(overlays.size(), 1U);
   std::vector<std::string> files;
@@ -84,6 +87,28 @@ std::vector<std::string> held_points(const plan::Plan& plan) {
   std::vector<std::string> out;
   for (const auto& hold : steps_of<plan::step::HoldPoint>(plan)) out.push_back(hold.target);
   return out;
+}
+
+// An output in a checkout: what stands there is held, and what does not is no obstacle to those who empty it.
+TEST(Checkout, InAGrantInsideItWhatStandsIsHeldAndNothingElse) {
+  FakeHost host = checkout();
+  host.directory("/home/me/p/sub/.vscode", 1000);
+  host.file("/home/me/p/sub/.mcp.json", "{}", 1000);
+  host.directory("/home/me/p/sub", 1000);
+  const plan::Plan plan = must_plan(host.plan(writing("/home/me/p/sub")));
+  std::vector<std::string> pinned;
+  for (const auto& pin : steps_of<plan::step::Pin>(plan)) {
+    if (pin.read_only) pinned.push_back(pin.target);
+  }
+  EXPECT_THAT(pinned, IsSupersetOf({"/home/me/p/sub/.vscode", "/home/me/p/sub/.mcp.json"}));
+  EXPECT_THAT(held_points(plan), IsEmpty());
+  // Editors' settings are lifted by their exact name, as anywhere.
+  const policy::Policy lifted =
+      PolicyMaker("/home/me/p/run").write("/home/me/p/sub").write("/home/me/p/sub/.vscode").policy;
+  must_plan(host.plan(lifted));
+  EXPECT_EQ(
+      must_refuse(host.plan(PolicyMaker("/home/me/p/run").write("/home/me/p/sub/.mcp.json").policy)).items.at(0).code,
+      "write-inside-read-only-shield");
 }
 
 // The target spoils .git/HEAD; git goes on looking and takes the checkout itself for a repository.

@@ -1,10 +1,13 @@
 #include "planner/stubs.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <string_view>
 #include <utility>
 
+#include "base/text.h"
 #include "planner/host.h"
 #include "planner/path_text.h"
 
@@ -33,6 +36,17 @@ const PathFact* work_for(const plan::HostFacts& facts, const Want& want) {
 
 plan::step::Shield shield_of(const Want& want) {
   return want.hidden_when_made ? plan::step::Shield::kHidden : plan::step::Shield::kReadOnly;
+}
+
+/// Once: of several repositories one says it.
+void say_not_held(Draft& draft, const Want& want) {
+  constexpr std::string_view kCode = "lock-not-held";
+  if (std::ranges::find(draft.plan.notes, kCode, &plan::Note::code) != draft.plan.notes.end()) return;
+  draft.note(std::string(kCode),
+             fmt::format("{} is not held here, where no overlay can be mounted: while the target runs, let no git on "
+                         "this host change its configuration",
+                         base::shown(want.path)),
+             want.at);
 }
 
 template <class Step>
@@ -80,7 +94,8 @@ bool Stubs::mount(Draft& draft, const Mount& mount) const {
 
 void Stubs::hold(Draft& draft, const Mount& mount) const {
   const Want& want = *mount.want;
-  if (below_.contains(mount.outer) || want.only_without_trace) return;
+  if (below_.contains(mount.outer)) return;
+  if (want.only_without_trace) return say_not_held(draft, want);
   plan::step::HoldPoint hold{.directory = std::string(parent_of(want.path)),
                              .id = want.id,
                              .create = want.create,

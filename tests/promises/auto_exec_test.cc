@@ -49,6 +49,18 @@ TEST_P(AutoExecuted, ANewHookIsRefusedWhereverGitTakesItFrom) {
   EXPECT_EQ(verdict(ran({hook}), hook), "ALLOWED") << "the control";
 }
 
+// At the root of a grant inside a checkout: what stands is held, and what the target makes anew is told.
+TEST_P(AutoExecuted, WhatStandsAtTheRootOfAGrantInsideACheckoutIsHeld) {
+  scene.tree().write("work/.git/HEAD", "ref: refs/heads/main\n");
+  scene.tree().write("work/out/.mcp.json", "{}");
+  const std::string standing = "append=" + out(".mcp.json"), made = "create=" + out(".cursorrules");
+  const Finished inside = ran({standing, made});
+  EXPECT_THAT(verdict(inside, standing), testing::StartsWith("DENIED")) << inside;
+  EXPECT_EQ(verdict(inside, made), "ALLOWED") << inside;
+  EXPECT_TRUE(inside.says(out(".cursorrules") + " is new")) << inside;
+  EXPECT_EQ(verdict(scene.acts_bare({standing}), standing), "ALLOWED") << "the control, bare";
+}
+
 TEST_P(AutoExecuted, ARepositoryThatTheTargetMakesIsTold) {
   const Finished told = ran({"mkdir=" + out("sub"), "mkdir=" + out("sub/.git")});
   EXPECT_TRUE(told.says(out("sub") + " became a git repository")) << told;
