@@ -33,6 +33,30 @@ A path that begins with `/` is of no home; each other one stands below every hom
 account database. A `/` at the end marks a folder; what is really there decides. Environment variables that move a store move its shield with it ([below](#variables)).
 )";
 
+constexpr std::string_view kWhatIsNotDone = R"(
+## What git says of a held name
+
+In a checkout below a write grant a name that is held although it does not exist is an empty folder (a file where the rule
+names a file of git's own). It cannot be removed, and git lists no folder that holds nothing, so `git status`, `git add -A` and
+`git stash` do not see it. What removes empty folders meets it:
+
+- `git clean -d` removes all else, says `failed to remove` for each held name and exits with 1. Name them
+  (`git clean -fd -e .vscode …`), or clean without `-d`.
+- `git stash -u` is the same: it saves everything, and then cleans with `-d`. Where that fails it says so and keeps the stash:
+  `git stash show -p` has it all.
+
+Why it is not mended: a mount can stand over what is a folder or a file, and nowhere else. Git must find a folder there, for a file
+would enter the next commit, and whoever removes it is told that it is busy. On the host nothing is there, and both succeed.
+
+## What the look after a run does not look into
+
+After a run Cordon tells what it left that a tool runs without being asked (docs/threat-model.md). New repositories and folder hooks
+(`.envrc`, `mise.toml`, `.mise.toml`) are looked for three levels below each write grant, and not in folders that tools fill in bulk and
+nobody enters: `node_modules`, `.git`, `target`, `.venv`, `vendor`, `__pycache__`. What a run leaves in one of these is not told,
+wherever it lies below the grant; grant such a folder by itself, and it is the root of a grant and looked at. Programs that git's
+configuration names are looked at wherever they lie.
+)";
+
 std::string_view section_title(Holds holds) {
   switch (holds) {
     case Holds::kCredentials:
@@ -149,7 +173,8 @@ std::string variables_section(const Corpus& corpus) {
 
 std::string page(const Corpus& corpus) {
   return std::string(kIntroduction) + home_sections(corpus.home) + workspace_section(corpus) +
-         system_section(corpus.system) + runtime_section(corpus) + variables_section(corpus);
+         system_section(corpus.system) + runtime_section(corpus) + variables_section(corpus) +
+         std::string(kWhatIsNotDone);
 }
 
 }  // namespace cordon::shields
