@@ -67,7 +67,10 @@ void GitPrograms::add_file(const std::string& path, const base::GitConfig::Line&
   const bool is_absent = known->state == PathState::kAbsent && starts;
   if (!is_file && !is_absent && !(is_present_directory(known) && starts)) return;
   if (!reader_.is_written(real) || is_too_broad(reader_.facts(), real)) return;
-  if (!base::git_starts_unasked(line.name) || is_present_directory(known)) {
+  // Of a directory that is missing all would be held: `node_modules/.bin/x` must not keep packages from being
+  // installed.
+  const bool way_is_missing = is_absent && known->first_absent != real;
+  if (!base::git_starts_unasked(line.name) || is_present_directory(known) || way_is_missing) {
     told_.push_back({.path = real, .setting = line.name, .by = by.real});
     return;
   }

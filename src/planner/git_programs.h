@@ -3,8 +3,9 @@
 //
 // A file that stands becomes a read-only shield, and one that does not stand and would be started gets no one's making.
 // Lifted by its exact name: it is a file of the project, and its makers change it. What runs only when a person asks
-// for it by name (an alias) is no more than a Makefile: told, and not held. So is a directory that an interpreter is
-// given. Called by planner/git_shields.cc for each line of each configuration.
+// for it by name (an alias) is no more than a Makefile: told, and not held. So are a directory that an interpreter is
+// given, and a file whose directory is missing too, for all of that would have to be held. Called by
+// planner/git_shields.cc for each line of each configuration.
 #pragma once
 
 #include <set>

@@ -85,6 +85,14 @@ TEST(GitPrograms, OneThatIsNotThereIsNotMade) {
       << "data of a program";
 }
 
+TEST(GitPrograms, OneWhoseDirectoryIsMissingIsToldForAllOfThatWouldBeHeld) {
+  const plan::Plan plan =
+      must_plan(checkout("[merge \"x\"]\ndriver = node_modules/.bin/x %A").plan(writing("/home/me/p").policy));
+  EXPECT_THAT(held(plan), Not(Contains("/home/me/p/node_modules")));
+  ASSERT_EQ(said(plan).size(), 1U);
+  EXPECT_THAT(said(plan)[0], HasSubstr("git on this host runs /home/me/p/node_modules/.bin/x for 'merge.x.driver'"));
+}
+
 TEST(GitPrograms, ItsExactNameLiftsItAndIsSaid) {
   const FakeHost host = checkout("[core]\nfsmonitor = tools/clean");
   const policy::Policy lifted = writing("/home/me/p").write("/home/me/p/tools/clean").policy;

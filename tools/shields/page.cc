@@ -42,11 +42,13 @@ names a file of git's own). It cannot be removed, and git lists no folder that h
 
 - `git clean -d` removes all else, says `failed to remove` for each held name and exits with 1. Name them
   (`git clean -fd -e .vscode …`), or clean without `-d`.
-- `git stash -u` is the same: it saves everything, and then cleans with `-d`. Where that fails it says so and keeps the stash:
-  `git stash show -p` has it all.
+- `git stash -u` is the same: it saves everything, removes what is not tracked with `git clean -d`, and stops there with 1. The
+  stash is whole, and the changes to tracked files still stand: `git reset --hard` after it does what is left. `git stash`
+  without `-u` works.
 
 Why it is not mended: a mount can stand over what is a folder or a file, and nowhere else. Git must find a folder there, for a file
-would enter the next commit, and whoever removes it is told that it is busy. On the host nothing is there, and both succeed.
+would enter the next commit, and whoever removes it is told that it is busy. A list of names for git to ignore would keep files of that name from
+commits in other repositories below the grant. On the host nothing is there, and both succeed.
 
 ## What the look after a run does not look into
 
