@@ -106,10 +106,10 @@ bool says_it(std::string_view callout, std::string_view note) {
 std::string notes_text(const ManifestView& view, const Style& style) {
   std::string out;
   const auto told = [&](const plan::Note& note) {
-    return note.at.line != 0 && std::ranges::any_of(view.callouts, [&](const plan::Note& callout) {
-             return callout.at.line == note.at.line && callout.at.column == note.at.column &&
-                    says_it(callout.code, note.code);
-           });
+    return std::ranges::any_of(view.callouts, [&](const plan::Note& callout) {
+      if (note.at.line == 0) return callout.code == note.code && callout.text == note.text;
+      return callout.at.line == note.at.line && callout.at.column == note.at.column && says_it(callout.code, note.code);
+    });
   };
   for (const plan::Note& note : view.notes)
     if (!told(note)) out += laid_out({"", "note:", Paint::kYellow, note.text, 2}, style);

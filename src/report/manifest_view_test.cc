@@ -124,6 +124,15 @@ TEST(ManifestView, ANoteAboutALineThatACalloutNamesIsNotToldTwice) {
   EXPECT_THAT(said, testing::HasSubstr("note: told once\n"));
 }
 
+TEST(ManifestView, ANoteOfNoLineThatIsACalloutIsNotToldTwice) {
+  ManifestView view = fetch();
+  view.callouts = {{"git-program", "git runs a", {}}};
+  view.notes = {{"git-program", "git runs a", {}}, {"git-program", "git runs b", {}}};
+  const std::string said = validate_text(view, "", Style{});
+  EXPECT_THAT(said, testing::Not(testing::HasSubstr("note: git runs a")));
+  EXPECT_THAT(said, testing::HasSubstr("note: git runs b\n"));
+}
+
 TEST(ManifestView, AnotherNoteAboutALineThatACalloutNamesIsTold) {
   ManifestView view = fetch();
   const base::Span line{.file = "m.yaml", .line = 3, .column = 8};
