@@ -3,12 +3,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <initializer_list>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
 
+#include "base/abs_path.h"
 #include "base/text.h"
 #include "policy/network/address.h"
 #include "policy/network/name.h"
@@ -87,6 +89,30 @@ std::string variable(const host::Caller& caller, std::initializer_list<const cha
   return {};
 }
 
+/// What OpenSSL, Python, Node, curl, git, cargo, npm, Deno, Nix, the AWS tools and gRPC ask whom to trust.
+constexpr auto kTrustVariables = std::to_array<const char*>(
+    {"SSL_CERT_FILE", "SSL_CERT_DIR", "NODE_EXTRA_CA_CERTS", "REQUESTS_CA_BUNDLE", "PIP_CERT", "CURL_CA_BUNDLE",
+     "GIT_SSL_CAINFO", "GIT_SSL_CAPATH", "CARGO_HTTP_CAINFO", "npm_config_cafile", "NPM_CONFIG_CAFILE", "DENO_CERT",
+     "NIX_SSL_CERT_FILE", "AWS_CA_BUNDLE", "HEX_CACERTS_PATH", "GRPC_DEFAULT_SSL_ROOTS_FILE_PATH"});
+
+/// Absolute paths alone: what a relative one means inside is not what it means here.
+std::vector<policy::TrustSetting> trust_of(const host::Caller& caller) {
+  std::vector<policy::TrustSetting> out;
+  for (const char* name : kTrustVariables) {
+    const std::string value = variable(caller, {name});
+    if (value.empty()) continue;
+    policy::TrustSetting setting{.name = name, .value = value, .paths = {}};
+    bool absolute = true;
+    for (std::string_view path : base::split(value, ':')) {
+      auto normal = base::AbsPath::parse(path);
+      absolute = absolute && normal.has_value();
+      if (absolute) setting.paths.push_back(normal->str());
+    }
+    if (absolute) out.push_back(std::move(setting));
+  }
+  return out;
+}
+
 }  // namespace
 
 base::Result<void, Stop> network_posture(const Invocation& invocation, const Arguments& arguments,
@@ -98,6 +124,7 @@ base::Result<void, Stop> network_posture(const Invocation& invocation, const Arg
                     {"--allow-address " + block.error().message, block.error().hint});
     posture.allow_address.push_back({to_string(*block), {.span = {}, .source = "--allow-address"}});
   }
+  posture.trust = trust_of(invocation.caller);
   posture.ask = arguments.has("--ask");
   posture.proxy_env = arguments.has("--proxy-env");
   const bool flag = arguments.has("--upstream-proxy");

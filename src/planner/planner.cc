@@ -29,6 +29,7 @@
 #include "planner/shields.h"
 #include "planner/sockets.h"
 #include "planner/stubs.h"
+#include "planner/trust.h"
 #include "planner/unsupported.h"
 
 namespace cordon::planner {
@@ -160,6 +161,7 @@ bool names_the_base(const policy::Policy& policy, const plan::HostFacts& facts) 
 
 void build(Draft& draft, const Identity& identity, const Program& program, const Arranged& arranged) {
   Environment environment = environment_of(draft.policy, draft.facts);
+  pass_trust(draft, arranged, environment);
   build_base(draft, identity, arranged);
   make_base_files(draft, arranged, identity, environment.home);
   make_known_hosts(draft, arranged);
@@ -245,6 +247,7 @@ Verdict plan(const policy::Policy& policy, const plan::HostFacts& facts, Memory&
   const Shields shields(policy, facts, rules);
   guard_own_places(draft, shields, wants);
   want_program(draft, program, wants, links);
+  want_trust(draft, shields, wants, links);
   judge_shields(draft, shields, program);
   say_unshieldable(draft, rules);
   want_shields(draft, shields, wants);

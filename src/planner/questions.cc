@@ -16,6 +16,7 @@
 #include "planner/shields.h"
 #include "planner/shims.h"
 #include "planner/sockets.h"
+#include "planner/trust.h"
 
 namespace cordon::planner {
 namespace {
@@ -115,7 +116,9 @@ void ask_for_aliases(const policy::Policy& policy, const plan::HostFacts& facts,
   std::vector<Link> links;
   want_grants(draft, identity, wants, links);
   want_program(draft, program, wants, links);
-  auto question = alias_question(draft, shield_rules(facts, memory), wants);
+  const policy::shield::Rules& rules = shield_rules(facts, memory);
+  if (!trust_questions(policy).empty()) want_trust(draft, Shields(policy, facts, rules), wants, links);
+  auto question = alias_question(draft, rules, wants);
   if (question && (!facts.aliases || facts.aliases->asked != *question)) questions.aliases = std::move(question);
 }
 
@@ -156,6 +159,7 @@ plan::Questions next_questions(const policy::Policy& policy, const plan::HostFac
   for (const std::string& path : known_hosts_questions(policy, facts)) asking.text(path);
   for (const std::string& path : shims.programs) asking.program(path);
   for (const std::string& path : program_questions(policy, facts)) asking.path(path);
+  for (const std::string& path : trust_questions(policy)) asking.path(path);
   for (const std::string& path : socket_questions(policy, facts)) asking.path(path);
   for (const std::string& path : kernel_file_questions(facts)) asking.path(path);
   for (const std::string& path : base_listings(policy, facts)) asking.directory(path);

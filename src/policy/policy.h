@@ -97,6 +97,14 @@ struct UpstreamProxy {
 };
 
 /// What the caller insists on; from flags, never from a manifest.
+/// A variable of the caller's environment that says whom TLS clients trust, and the paths in its value.
+struct TrustSetting {
+  std::string name;   ///< "SSL_CERT_FILE"
+  std::string value;  ///< as it is set
+  std::vector<std::string> paths;
+  friend bool operator==(const TrustSetting&, const TrustSetting&) = default;
+};
+
 struct Posture {
   bool strict = false;                  ///< every layer or nothing
   bool allow_degraded = false;          ///< run with what can be held, naming what is not
@@ -107,6 +115,7 @@ struct Posture {
   bool ask = false;                 ///< ask about what no network rule covers
   bool proxy_env = false;           ///< HTTP_PROXY and its kind name the broker's proxy
   std::optional<UpstreamProxy> upstream;
+  std::vector<TrustSetting> trust;  ///< passed where there is a way out, with what they name to read
   friend bool operator==(const Posture&, const Posture&) = default;
 };
 

@@ -143,6 +143,31 @@ TEST_P(Clients, GitOverHttpsReachesWhatIsGranted) {
   reaches_https({in_clients("git.sh"), kShell, kStartsOthers + kReadsAuthority});
 }
 
+TEST_P(Clients, TrustTheAuthorityThatTheCallersEnvironmentNames) {
+  const Authority authority(scene.work());
+  const Server server(kPublic4, kPort, [&](const base::Fd& to) {
+    authority.serve(to, [](const std::string&) { return http_response("over"); });
+  });
+  const std::string manifest = python_manifest(
+                                   "def trusting():\n"
+                                   "  connection = http.client.HTTPSConnection('a.example', 8080, timeout=10)\n"
+                                   "  connection.request('GET', '/')\n"
+                                   "  return connection.getresponse().read().decode()\n"
+                                   "said('answer', trusting)\n"
+                                   "print('names it', 'SSL_CERT_FILE' in os.environ)\n") +
+                               rules({{"a.example", std::to_string(kPort)}});
+  const Finished without = run_of(manifest, {}, "without.yaml").run();
+  EXPECT_TRUE(without.says("answer SSLCertVerificationError") && without.says("names it False")) << without;
+
+  const std::string named = scene.work() + "/ca.pem";
+  const Finished trusting = run_of(manifest, {}, "with.yaml").env("SSL_CERT_FILE", named).run();
+  EXPECT_TRUE(trusting.says("answer over") && trusting.says("names it True")) << trusting;
+
+  const std::string store = scene.tree().copy("home/.ssh/ca.pem", named);
+  const Finished shielded = run_of(manifest, {}, "shielded.yaml").env("SSL_CERT_FILE", store).run();
+  EXPECT_TRUE(shielded.says("SSL_CERT_FILE is not passed") && shielded.says("names it False")) << shielded;
+}
+
 TEST_P(Clients, RedisCliReachesWhatIsGranted) {
   reaches_what_is_granted({in_clients("redis.sh"), kShell, kStartsOthers}, serve_redis);
 }
