@@ -32,6 +32,19 @@ inline Sys<int> socket_domain(FdView socket) {
   if (::getsockopt(socket.get(), SOL_SOCKET, SO_DOMAIN, &domain, &size) < 0) return failed("getsockopt");
   return domain;
 }
+/// SOCK_STREAM, SOCK_DGRAM, …
+inline Sys<int> socket_type(FdView socket) {
+  int type = 0;
+  socklen_t size = sizeof type;
+  if (::getsockopt(socket.get(), SOL_SOCKET, SO_TYPE, &type, &size) < 0) return failed("getsockopt");
+  return type;
+}
+/// ENOTCONN where it has none.
+inline Sys<void> has_peer(FdView socket) {
+  sockaddr_storage peer{};
+  socklen_t size = sizeof peer;
+  return done(::getpeername(socket.get(), reinterpret_cast<sockaddr*>(&peer), &size), "getpeername");
+}
 /// A datagram socket of AF_INET or AF_INET6.
 inline Sys<Fd> datagram_socket(int family) {
   const int fd = ::socket(family, SOCK_DGRAM | SOCK_CLOEXEC, 0);

@@ -5,6 +5,7 @@
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
+#include <array>
 
 #include "support/promise.h"
 
@@ -83,6 +84,28 @@ TEST_P(Environment, ANetworkSocketAsAStandardStreamIsRefused) {
                               .run();
   EXPECT_EQ(inside.code, 125) << inside;
   EXPECT_TRUE(inside.says("stdin") || inside.says("standard input")) << inside;
+}
+
+// Such a socket reaches services with abstract names of the network namespace that it was made in: the host's.
+TEST_P(Environment, AUnixSocketThatIsNotJoinedForGoodIsRefusedAsAStandardStream) {
+  const std::string manifest = scene.approved(act_manifest({"exit=0"}));
+  const auto run_with = [&](int type, bool pair) {
+    return scene.cordon({"run", manifest})
+        .before([=] {
+          std::array<int, 2> fds{-1, -1};
+          if (pair ? ::socketpair(AF_UNIX, type, 0, fds.data()) == 0 : (fds[0] = ::socket(AF_UNIX, type, 0)) >= 0) {
+            ::dup2(fds[0], 0);
+          }
+        })
+        .run();
+  };
+  for (const Finished& inside :
+       {run_with(SOCK_DGRAM, true), run_with(SOCK_DGRAM, false), run_with(SOCK_STREAM, false)}) {
+    EXPECT_EQ(inside.code, 125) << inside;
+    EXPECT_TRUE(inside.says("standard input")) << inside;
+  }
+  const Finished joined = run_with(SOCK_STREAM, true);
+  EXPECT_EQ(joined.code, 0) << joined;
 }
 
 TEST_P(Environment, ADirectoryAsAStandardStreamIsRefused) {

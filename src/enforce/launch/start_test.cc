@@ -254,6 +254,11 @@ TEST_P(Start, RefusesStreamsThatAreDoors) {
     EXPECT_NE(fault(open("/", O_RDONLY)), "passes");
     EXPECT_NE(fault(open("/proc/self/ns/net", O_RDONLY)), "passes");
     EXPECT_NE(fault(socket(AF_INET, SOCK_DGRAM, 0)), "passes");
+    for (const int type : {SOCK_STREAM, SOCK_SEQPACKET}) {
+      EXPECT_EQ(fault(kernel::socketpair(type)->ours.release()), "passes");
+      EXPECT_NE(fault(socket(AF_UNIX, type, 0)), "passes") << "it could be connected to anybody's";
+    }
+    EXPECT_NE(fault(kernel::socketpair(SOCK_DGRAM)->ours.release()), "passes") << "it can send to anybody";
     EXPECT_NE(fault(socket(AF_NETLINK, SOCK_RAW, 0)), "passes");
     EXPECT_NE(fault(epoll_create1(0)), "passes");
     EXPECT_NE(fault(kernel::pidfd_open(getpid())->release()), "passes");

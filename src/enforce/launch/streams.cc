@@ -43,6 +43,15 @@ std::string_view fault_of_file(FdView stream, const struct statx& facts) {
   return "it is a file of the kernel's that not everybody may read, or that is open for writing";
 }
 
+/// A socket that is not joined to its peer for good could be joined from inside to a service of the host's that has an
+/// abstract name: such names belong to the network namespace that the socket was made in.
+std::string_view fault_of_socket(FdView stream) {
+  if (kernel::socket_domain(stream).value_or(AF_UNSPEC) != AF_UNIX) return "it is a socket that leaves this host";
+  const int type = kernel::socket_type(stream).value_or(SOCK_DGRAM);
+  if (type != SOCK_STREAM && type != SOCK_SEQPACKET) return "it is a datagram socket, which can send to anybody";
+  return kernel::has_peer(stream) ? "" : "it is a socket without a peer, which can be connected to anybody";
+}
+
 std::string_view fault_of(FdView stream, const struct statx& facts) {
   switch (facts.stx_mode & S_IFMT) {
     case S_IFIFO:
@@ -52,7 +61,7 @@ std::string_view fault_of(FdView stream, const struct statx& facts) {
     case S_IFCHR:
       return is_harmless_device(stream, facts) ? "" : "it is a device other than a terminal or /dev/null and its kind";
     case S_IFSOCK:
-      return kernel::socket_domain(stream).value_or(AF_UNSPEC) == AF_UNIX ? "" : "it is a socket that leaves this host";
+      return fault_of_socket(stream);
     case S_IFDIR:
       return "it is a directory";
     case S_IFBLK:
