@@ -36,6 +36,7 @@ struct Bounds {
   std::uint64_t rows = 4'096;
   std::uint64_t dns_connections = 64;
   std::uint64_t dns_ms = 10'000;
+  std::uint64_t delivery_ms = 2'000;
   std::uint64_t heartbeat_ms = 500;
 
   friend bool operator==(const Bounds&, const Bounds&) = default;
@@ -80,6 +81,8 @@ inline constexpr std::array kBounds = {
     BoundInfo{"rows", &Bounds::rows, 16, 65'536, "", "destinations told apart in the report"},
     BoundInfo{"dns-connections", &Bounds::dns_connections, 1, 1'024, "", "DNS over TCP, open at once"},
     BoundInfo{"dns-time", &Bounds::dns_ms, 100, 60'000, "ms", "between two questions on one of them"},
+    BoundInfo{"delivery-time", &Bounds::delivery_ms, 0, 2'500, "ms",
+              "for what a run has sent, once it has ended by itself; the supervisor waits 3,000"},
     BoundInfo{"heartbeat", &Bounds::heartbeat_ms, 50, 1'000, "ms",
               "between two signs of life; the supervisor waits 2,000"},
 };

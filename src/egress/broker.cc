@@ -81,6 +81,7 @@ void Broker::turn(std::span<const epoll_event> events) {
   tick();
   send_questions();
   report();
+  if (delivers_until_ns_ && !over_ && (now_ns_ >= *delivers_until_ns_ || !still_delivers())) finish();
 }
 
 void Broker::dispatch(const Tag& tag, std::uint32_t events) {
@@ -108,7 +109,7 @@ void Broker::on_control() {
     if (record && std::holds_alternative<Answer>(*record)) {
       on_gate(std::get<Answer>(*record));
     } else if (record && std::holds_alternative<Finish>(*record)) {
-      finish();
+      take_leave(std::get<Finish>(*record).parting);
     } else {
       over_ = true;
     }
@@ -160,7 +161,7 @@ void Broker::report() {
 }
 
 int Broker::wait_ms() const {
-  const bool soon = hurried_ > 0 || dns_.open() > 0;
+  const bool soon = hurried_ > 0 || dns_.open() > 0 || delivers_until_ns_;
   return static_cast<int>(soon ? std::min(kSweepMs, config_.bounds.heartbeat_ms) : config_.bounds.heartbeat_ms);
 }
 
@@ -185,6 +186,33 @@ void Broker::sweep() {
   for (std::size_t i = 0; i < connections_.size(); ++i) {
     if (connections_[i]) on_time(*connections_[i]);
   }
+}
+
+/// A program that sends, closes and exits counts on the kernel to deliver; here that is us. It may not even have been
+/// accepted yet.
+void Broker::take_leave(Parting parting) {
+  if (parting == Parting::kAtOnce || delivers_until_ns_) return finish();
+  delivers_until_ns_ = now_ns_ + config_.bounds.delivery_ms * kMs;
+  for (std::size_t i = 0; i < sockets_.listeners.size(); ++i) {
+    while (config_.listeners[i].role != ListenerRole::kDnsUdp && accept_one(i)) {
+    }
+  }
+}
+
+bool Broker::still_delivers() {
+  bool any = false;
+  for (auto& connection : connections_) {
+    if (!connection || connection->stage == Stage::kAsking || connection->stage == Stage::kFarewell) continue;
+    if (connection->stage == Stage::kRelaying) {
+      connection->relay->only_deliver();
+      if (connection->relay->is_delivered()) {
+        close(*connection, End::kOrderly);
+        continue;
+      }
+    }
+    any = true;
+  }
+  return any;
 }
 
 /// The run is over: nothing is left that may speak. What was counted is told before the end, if the supervisor listens.

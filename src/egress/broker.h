@@ -65,6 +65,8 @@ class Broker {
   bool send(const Record& record);
   void tick();
   void sweep();
+  void take_leave(Parting parting);
+  [[nodiscard]] bool still_delivers();
   void finish();
   [[nodiscard]] int wait_ms() const;
 
@@ -100,6 +102,7 @@ class Broker {
   void pump(Connection& connection, Relay::Turn turn);
   void on_client(Connection& connection, std::uint32_t events);
   void on_server(Connection& connection, std::uint32_t events);
+  void break_off(Connection& connection);
   void refuse(Connection& connection, Verdict verdict, std::uint32_t detail = 0, int status = 502);
   void turn_away(Connection& connection, int status);
   void abandon(Connection& connection);
@@ -141,7 +144,8 @@ class Broker {
   kernel::Fd spare_;  ///< given up to accept and refuse where descriptors have run out
   std::deque<Record> outgoing_;
   std::uint64_t now_ns_ = 0, swept_ns_ = 0, beat_ns_ = 0, beats_ = 0;
-  bool has_room_ = true;  ///< the control socket took the last record
+  std::optional<std::uint64_t> delivers_until_ns_;  ///< the run is over, and its last bytes are passed on
+  bool has_room_ = true;                            ///< the control socket took the last record
   bool over_ = false;
 };
 

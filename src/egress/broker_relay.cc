@@ -99,7 +99,7 @@ void Broker::pump(Connection& connection, Relay::Turn turn) {
 
 void Broker::on_client(Connection& connection, std::uint32_t events) {
   if (connection.stage == Stage::kFarewell) return drain(connection);
-  if ((events & EPOLLERR) != 0) return connection.relay ? close(connection, End::kReset) : abandon(connection);
+  if ((events & EPOLLERR) != 0) return connection.relay ? break_off(connection) : abandon(connection);
   if (connection.stage == Stage::kHead) return on_head(connection);
   if (connection.stage != Stage::kRelaying) {
     if ((events & EPOLLHUP) != 0) abandon(connection);
@@ -109,6 +109,13 @@ void Broker::on_client(Connection& connection, std::uint32_t events) {
   pump(connection, turn_of(events, Relay::Turn::kOut));
   if (find(self) == nullptr || !is_spent(connection, Relay::Side::kClient, events)) return;
   poller_.forget(connection.client, connection.client_watch);
+}
+
+/// The client has reset: it ended with bytes of the server's unread, perhaps. What it sent before that has arrived.
+void Broker::break_off(Connection& connection) {
+  const Handle self = connection.self;
+  pump(connection, Relay::Turn::kOut);
+  if (find(self) != nullptr) close(connection, End::kReset);
 }
 
 void Broker::on_server(Connection& connection, std::uint32_t events) {

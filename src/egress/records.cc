@@ -74,7 +74,7 @@ void put(Writer& out, const Answer& one) {
   out.number(one.id);
   out.number(static_cast<std::uint8_t>(one.answer));
 }
-void put(Writer&, const Finish&) {}
+void put(Writer& out, const Finish& one) { out.number(static_cast<std::uint8_t>(one.parting)); }
 
 void get(Reader& in, Ready& one) {
   one.checks = in.number_up_to<std::uint32_t>(kAllChecks);
@@ -128,7 +128,9 @@ void get(Reader& in, Answer& one) {
   one.id = in.number<std::uint64_t>();
   one.answer = static_cast<GateAnswer>(in.number_up_to<std::uint8_t>(3));
 }
-void get(Reader&, Finish&) {}
+void get(Reader& in, Finish& one) {
+  one.parting = enumerator<Parting>(in, static_cast<std::uint8_t>(Parting::kWhenDelivered));
+}
 
 /// The alternative number `kind`, read whole.
 template <std::size_t I = 0>

@@ -2,7 +2,8 @@
 // datagram, a fixed header and then the fields of its kind; a datagram whose length is not exactly that is not taken.
 //
 //   broker      kReady, then kHeartbeat, kRow, kQuestion, kQuestionGone; kFinished last, or kFailed and the end
-//   supervisor  kAnswer to a kQuestion; kFinish: end every connection, send what is left to say, and exit
+//   supervisor  kAnswer to a kQuestion; kFinish: pass on what was sent, where that is wanted; then say what is left to
+//   say, and exit
 //
 // A kRow is a destination with its counters so far, sent again whenever they have changed: a row that is lost or comes
 // twice distorts nothing, and the broker keeps no queue. When the supervisor's end closes, the broker ends at once.
@@ -129,7 +130,12 @@ struct Answer {
   GateAnswer answer = GateAnswer::kNo;
   friend bool operator==(const Answer&, const Answer&) = default;
 };
+enum class Parting : std::uint8_t {
+  kAtOnce = 1,         ///< every connection is cut
+  kWhenDelivered = 2,  ///< what the run has sent is passed on first, for Bounds::delivery_ms at most
+};
 struct Finish {
+  Parting parting = Parting::kAtOnce;
   friend bool operator==(const Finish&, const Finish&) = default;
 };
 

@@ -35,6 +35,7 @@ const std::vector<Record> kRecords = {
     Finished{},
     Answer{77, GateAnswer::kRun},
     Finish{},
+    Finish{.parting = Parting::kWhenDelivered},
 };
 
 TEST(Records, ComeBackAsTheyWent) {

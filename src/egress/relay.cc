@@ -132,17 +132,20 @@ bool Relay::run(Direction& direction, kernel::FdView from, kernel::FdView to) {
 
 Relay::State Relay::pump(kernel::FdView client, kernel::FdView server, Turn turn) {
   if (turn != Turn::kIn && !run(out_, client, server)) return State::kBroken;
-  if (turn != Turn::kOut && !run(in_, server, client)) return State::kBroken;
+  if (turn != Turn::kOut && !only_out_ && !run(in_, server, client)) return State::kBroken;
   // A client whose one request was sent has nothing more to say: the answer's end is the end.
-  const bool out_done = out_.finished || (out_.budget == 0 && !out_.waiting());
-  return out_done && in_.finished ? State::kDone : State::kGoing;
+  return is_delivered() && in_.finished ? State::kDone : State::kGoing;
 }
 
 std::uint32_t Relay::wanted(Side side) const {
-  const Direction& from = side == Side::kClient ? out_ : in_;
-  const Direction& to = side == Side::kClient ? in_ : out_;
-  return (from.reads() ? static_cast<std::uint32_t>(EPOLLIN) : 0U) |
-         (to.waiting() || (to.ended && !to.finished) ? static_cast<std::uint32_t>(EPOLLOUT) : 0U);
+  const bool is_client = side == Side::kClient;
+  const Direction& from = is_client ? out_ : in_;
+  const Direction& to = is_client ? in_ : out_;
+  const bool may_read = is_client || !only_out_;
+  const bool may_write = !is_client || !only_out_;
+  const bool reads = may_read && from.reads();
+  const bool writes = may_write && (to.waiting() || (to.ended && !to.finished));
+  return (reads ? static_cast<std::uint32_t>(EPOLLIN) : 0U) | (writes ? static_cast<std::uint32_t>(EPOLLOUT) : 0U);
 }
 
 Relay::Moved Relay::take_moved() { return {std::exchange(out_.untold, 0), std::exchange(in_.untold, 0)}; }

@@ -69,6 +69,11 @@ class Relay {
   enum class Turn : std::uint8_t { kBoth, kOut, kIn };
   State pump(kernel::FdView client, kernel::FdView server, Turn turn);
 
+  /// The client is gone: what it has sent is still passed on, and nothing more is taken from the server.
+  void only_deliver() { only_out_ = true; }
+  /// Everything of the client's, its end included, has been passed on.
+  [[nodiscard]] bool is_delivered() const { return out_.finished || (out_.budget == 0 && !out_.waiting()); }
+
   /// epoll events that can take the relay further.
   [[nodiscard]] std::uint32_t wanted(Side side) const;
 
@@ -104,6 +109,7 @@ class Relay {
   bool run(Direction& direction, kernel::FdView from, kernel::FdView to);
   void release(Direction& direction);
 
+  bool only_out_ = false;
   RelayShared& shared_;
   Direction out_, in_;  ///< from the client, to the client
 };

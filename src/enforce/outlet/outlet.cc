@@ -139,7 +139,7 @@ void Outlet::on_timer() {
 
 void Outlet::on_control() {
   std::array<std::byte, egress::kMostRecordBytes> buffer;
-  while (state_ != State::kLost) {
+  while (state_ != State::kLost && !finished_) {
     const auto got = kernel::receive_message(control_, buffer, MSG_DONTWAIT);
     if (!got && got.error().code == EAGAIN) return;
     if (!got || got->bytes == 0) return lose("it is gone");
@@ -160,6 +160,8 @@ void Outlet::take(const egress::Record& record) {
     questions_.push_back({asked->id, asked->host, asked->port, asked->asker_port});
   } else if (const auto* gone = std::get_if<egress::QuestionGone>(&record)) {
     if (std::erase_if(questions_, [&](const Asked& one) { return one.id == gone->id; }) == 0) gone_.push_back(gone->id);
+  } else if (std::holds_alternative<egress::Finished>(record)) {
+    finished_ = true;
   } else if (const auto* failed = std::get_if<egress::Failed>(&record)) {
     lose("it could not be set up: " + failed->what, failed->code);
   }
@@ -225,21 +227,20 @@ void Outlet::answer(std::uint64_t id, GateAnswer answer) {
   static_cast<void>(kernel::send(control_, bytes, MSG_NOSIGNAL | MSG_DONTWAIT).has_value());
 }
 
+void Outlet::ask_to_finish(egress::Parting parting) {
+  if (state_ != State::kServing || std::exchange(asked_to_finish_, true)) return;
+  const auto bytes = encode(egress::Finish{parting});
+  static_cast<void>(kernel::send(control_, bytes, MSG_NOSIGNAL | MSG_DONTWAIT).has_value());
+}
+
 std::vector<plan::Destination> Outlet::finish() {
-  if (state_ == State::kServing) {
-    const auto bytes = encode(egress::Finish{});
-    static_cast<void>(kernel::send(control_, bytes, MSG_NOSIGNAL | MSG_DONTWAIT).has_value());
-    std::array<std::byte, egress::kMostRecordBytes> buffer;
-    const std::uint64_t until = kernel::monotonic_ns() + kFarewellMs * kMs;
-    while (kernel::monotonic_ns() < until) {
-      std::array<pollfd, 1> more{pollfd{.fd = control_.get(), .events = POLLIN, .revents = 0}};
-      if (kernel::poll(more, 100).value_or(0) == 0) continue;
-      const auto got = kernel::receive_message(control_, buffer, MSG_DONTWAIT);
-      if (!got || got->bytes == 0) break;
-      const auto record = record_in(*got, buffer);
-      if (record && std::holds_alternative<egress::Finished>(*record)) break;
-      if (const auto* row = record ? std::get_if<egress::Row>(&*record) : nullptr) rows_[row->id] = *row;
-    }
+  ask_to_finish(egress::Parting::kAtOnce);
+  // It may still need the resolver, for what the target sent in its last moment.
+  const std::uint64_t until = kernel::monotonic_ns() + kFarewellMs * kMs;
+  while (state_ == State::kServing && !finished_ && kernel::monotonic_ns() < until) {
+    std::array<pollfd, 1> more{pollfd{.fd = epoll_.get(), .events = POLLIN, .revents = 0}};
+    static_cast<void>(kernel::poll(more, 100).has_value());
+    service();
   }
   control_.reset();  // by which both end, if they have not yet
   resolver_socket_.reset();

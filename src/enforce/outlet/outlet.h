@@ -62,7 +62,9 @@ class Outlet {
   /// To a question that was taken, now or later.
   void answer(std::uint64_t id, GateAnswer answer);
 
-  /// The run is over. Every destination, each once; both programs are gone after it.
+  /// The run is over: the broker is told, so that it takes leave while its supervisor clears away the rest.
+  void ask_to_finish(egress::Parting parting);
+  /// Every destination, each once; both programs are gone after it.
   std::vector<plan::Destination> finish();
 
  private:
@@ -95,6 +97,7 @@ class Outlet {
   base::Fd epoll_, timer_, control_, resolver_socket_;
   Child broker_, resolver_;
   std::size_t resolver_starts_ = 0;
+  bool asked_to_finish_ = false, finished_ = false;
   std::uint64_t heard_ns_ = 0;  ///< when the broker last said something
   std::map<std::uint32_t, egress::Row> rows_;
   std::vector<Asked> questions_;

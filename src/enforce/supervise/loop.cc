@@ -444,6 +444,9 @@ void Run::Loop::end_run(plan::EndedBy reason, int signal) {
 base::Result<void> Run::Loop::on_init_end() {
   const auto end = end_of(kernel::waitid(P_PIDFD, static_cast<id_t>(init_pidfd_.get()), WEXITED | WNOHANG | __WALL));
   close(init_pidfd_);
+  CORDON_OK(on_life());
+  const auto parting = progress_.was_killed() ? egress::Parting::kAtOnce : egress::Parting::kWhenDelivered;
+  if (outlet_) outlet_->ask_to_finish(parting);
   // A key that ended the child before its execve may arrive here a moment later.
   if (signals_) CORDON_OK(on_signals());
   CORDON_OK(on_control());
@@ -459,9 +462,10 @@ void Run::Loop::finish(const ProcessEnd& init) {
   outcome_->asked_to_end = policy_.requested();
   outcome_->exec_attempts = gate_.attempts();
   outcome_->exec_attempts_total = gate_.total();
-  if (outlet_) outcome_->destinations = outlet_->finish();
   holds_.reset();
   overlay_marks_.remove();
+  mounts_.close();  // the last word for the namespace: the kernel takes its mounts apart here
+  if (outlet_) outcome_->destinations = outlet_->finish();
   give_back();
   mounted();
 }

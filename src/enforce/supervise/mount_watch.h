@@ -24,6 +24,7 @@ class MountWatch {
   explicit MountWatch(const plan::Plan& plan);
 
   void take(base::Fd table) { table_ = std::move(table); }
+  void close() { table_.reset(); }
   [[nodiscard]] base::FdView fd() const { return table_; }
 
   /// Reads the table; the first mount of the plan that is not in it any more, as what is to be said of it.
