@@ -211,11 +211,25 @@ bool in_base(const plan::HostFacts& facts, std::string_view real) {
 }
 
 std::string_view base_below(const plan::HostFacts& facts, std::string_view real) {
+  return StandingBase(facts).below(real);
+}
+
+StandingBase::StandingBase(const plan::HostFacts& facts) {
   for (std::string_view path : kAll) {
-    const plan::PathFact* fact = standing(facts, path);
-    if (fact != nullptr && within(fact->real, real)) return path;
+    if (const plan::PathFact* fact = standing(facts, path)) places_.push_back({fact->real, path});
   }
-  return {};
+  std::ranges::stable_sort(places_, {}, &Place::real);
+}
+
+std::string_view StandingBase::below(std::string_view real) const {
+  if (real.empty()) return {};
+  const auto first = [&](const std::string& from) { return std::ranges::lower_bound(places_, from, {}, &Place::real); };
+  std::string from(real);
+  auto place = first(from);
+  if (place != places_.end() && place->real == real) return place->path;
+  if (real != "/") from += '/';
+  place = first(from);
+  return place != places_.end() && place->real.starts_with(from) ? place->path : std::string_view();
 }
 
 void make_base_files(Draft& draft, const Arranged& arranged, const Identity& identity, std::string_view home) {

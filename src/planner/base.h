@@ -39,6 +39,20 @@ bool in_base(const plan::HostFacts& facts, std::string_view real);
 /// A base path that `real` is or contains, or "".
 std::string_view base_below(const plan::HostFacts& facts, std::string_view real);
 
+/// The same for many paths, of the same facts.
+class StandingBase {
+ public:
+  explicit StandingBase(const plan::HostFacts& facts);
+  [[nodiscard]] std::string_view below(std::string_view real) const;
+
+ private:
+  struct Place {
+    std::string real;
+    std::string_view path;
+  };
+  std::vector<Place> places_;  ///< sorted by `real`
+};
+
 /// /etc/passwd and its kind, where no grant shows the host's own. `home` is what HOME says inside.
 void make_base_files(Draft& draft, const Arranged& arranged, const Identity& identity, std::string_view home);
 

@@ -151,9 +151,10 @@ void build_base(Draft& draft, const Identity& identity, const Arranged& arranged
 
 /// A line that gives or takes what the base shows: what is left of the base, the whole plan must say.
 bool names_the_base(const policy::Policy& policy, const plan::HostFacts& facts) {
+  const StandingBase base(facts);
   const auto names = [&](const policy::PathGrant& grant) {
     const plan::PathFact* fact = fact_of(facts, grant.path);
-    return fact != nullptr && (!base_below(facts, fact->real).empty() || within(fact->real, "/usr/local/etc"));
+    return fact != nullptr && (!base.below(fact->real).empty() || within(fact->real, "/usr/local/etc"));
   };
   return std::ranges::any_of(policy.read, names) || std::ranges::any_of(policy.write, names) ||
          std::ranges::any_of(policy.deny, names) || names(policy.entrypoint);

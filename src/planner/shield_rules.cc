@@ -40,8 +40,60 @@ std::vector<std::string> spelled_homes(const plan::HostFacts& facts) {
   return out;
 }
 
+/// Trees of the machine's own whose rules are asked for only where the policy could show one. The base of every run has
+/// other things of theirs.
+constexpr std::array<std::string_view, 2> kSeldomShown = {"/etc", "/var/lib"};
+
+std::string_view seldom_shown(const Rule& rule) {
+  if (!rule.is_of_system()) return {};
+  const auto* const tree =
+      std::ranges::find_if(kSeldomShown, [&](std::string_view each) { return within(rule.path, each); });
+  return tree != kSeldomShown.end() ? *tree : std::string_view();
+}
+
 /// Where the rules of this anchor are asked for together; "/" for those that belong to no home.
-std::string_view names_key(const Rule& rule) { return rule.anchor_length == 0 ? "/" : rule.anchor(); }
+std::string_view names_key(const Rule& rule) {
+  if (rule.anchor_length != 0) return rule.anchor();
+  const std::string_view tree = seldom_shown(rule);
+  return tree.empty() ? "/" : tree;
+}
+
+/// What the policy names, where it really is.
+std::vector<std::string_view> named_places(const policy::Policy& policy, const plan::HostFacts& facts) {
+  std::vector<std::string_view> out;
+  const auto add = [&](std::string_view path) {
+    const PathFact* fact = fact_of(facts, path);
+    out.push_back(fact != nullptr && !fact->real.empty() ? std::string_view(fact->real) : path);
+  };
+  for (const auto* grants : {&policy.read, &policy.write, &policy.wx}) {
+    for (const policy::PathGrant& grant : *grants) add(grant.path);
+  }
+  add(policy.entrypoint.path);
+  add(policy.interpreter_path);
+  for (const policy::TrustSetting& setting : policy.posture.trust) {
+    for (const std::string& path : setting.paths) add(path);
+  }
+  return out;
+}
+
+/// Of kSeldomShown those of which a rule is to be held. For root all: a hard link shows it such a file anywhere
+/// (planner/aliases.h), which nobody else could read.
+std::vector<std::string_view> held_trees(const policy::Policy& policy, const plan::HostFacts& facts,
+                                         const Rules& rules) {
+  if (facts.uid == 0) return {kSeldomShown.begin(), kSeldomShown.end()};
+  std::vector<std::string_view> out;
+  const std::vector<std::string_view> places = named_places(policy, facts);
+  for (const std::string_view tree : kSeldomShown) {
+    const bool held = std::ranges::any_of(places, [&](std::string_view place) {
+      if (!within(place, tree)) return within(tree, place);
+      return std::ranges::any_of(rules.list, [&](const Rule& rule) {
+        return seldom_shown(rule) == tree && (within(rule.path, place) || within(place, rule.path));
+      });
+    });
+    if (held) out.push_back(tree);
+  }
+  return out;
+}
 
 /// "/" where it is in none.
 std::string_view innermost_home(const std::vector<std::string>& anchors, std::string_view path) {
@@ -180,7 +232,8 @@ bool is_too_broad(const plan::HostFacts& facts, std::string_view real) {
   return std::ranges::any_of(anchors_of(facts), [&](const std::string& anchor) { return within(anchor, real); });
 }
 
-void ask_for_rules(const Rules& rules, const plan::HostFacts& facts, ShieldQuestions& questions) {
+void ask_for_rules(const policy::Policy& policy, const Rules& rules, const plan::HostFacts& facts,
+                   ShieldQuestions& questions) {
   // First where the homes really are: rules are asked for there.
   bool known = true;
   for (const std::string& home : spelled_homes(facts)) {
@@ -189,8 +242,9 @@ void ask_for_rules(const Rules& rules, const plan::HostFacts& facts, ShieldQuest
     known = false;
   }
   if (!known) return;
-  if (knows_names(facts)) return;
+  if (knows_names(policy, rules, facts)) return;
   const std::vector<std::string> anchors = anchors_of(facts);
+  const std::vector<std::string_view> held = held_trees(policy, facts, rules);
   std::unordered_map<std::string_view, std::vector<std::string_view>> all;
   const std::size_t each = (rules.list.size() + rules.alias_paths.size()) / std::max<std::size_t>(anchors.size(), 1);
   for (const std::string& anchor : anchors) all[anchor].reserve(each);
@@ -212,13 +266,17 @@ void ask_for_rules(const Rules& rules, const plan::HostFacts& facts, ShieldQuest
     add(wallet, innermost_home(anchors, wallet));
   }
   for (; next != rules.list.end(); ++next) add(next->path, names_key(*next));
-  for (const auto& [directory, below] : all) questions.names.emplace(directory, list_of(below));
+  for (const auto& [directory, below] : all) {
+    const bool asked = std::ranges::find(kSeldomShown, directory) == kSeldomShown.end() ||
+                       std::ranges::find(held, directory) != held.end();
+    if (asked) questions.names.emplace(directory, list_of(below));
+  }
 }
 
-bool knows_names(const plan::HostFacts& facts) {
-  return facts.names.contains("/") && std::ranges::all_of(anchors_of(facts), [&](const std::string& anchor) {
-           return facts.names.contains(anchor);
-         });
+bool knows_names(const policy::Policy& policy, const Rules& rules, const plan::HostFacts& facts) {
+  const auto known = [&](std::string_view directory) { return facts.names.contains(std::string(directory)); };
+  return known("/") && std::ranges::all_of(anchors_of(facts), known) &&
+         std::ranges::all_of(held_trees(policy, facts, rules), known);
 }
 
 Shield absent_shield(const Rule& rule) { return shield_of(rule, nullptr); }

@@ -71,8 +71,9 @@ std::vector<Shield> standing_shields(const policy::shield::Rules& rules, const p
 /// One of which nothing is known to stand.
 Shield absent_shield(const policy::shield::Rule& rule);
 
-/// The directories below which the rules were or are to be asked for together: homes, and "/" for what has none.
-bool knows_names(const plan::HostFacts& facts);
+/// The directories below which the rules were or are to be asked for together: homes, "/" for what has none, and the
+/// trees of the machine of which this policy could show something.
+bool knows_names(const policy::Policy& policy, const policy::shield::Rules& rules, const plan::HostFacts& facts);
 
 /// What must be asked for that.
 struct ShieldQuestions {
@@ -84,7 +85,8 @@ struct ShieldQuestions {
   std::vector<std::string> directories;
   std::vector<std::string> texts;
 };
-void ask_for_rules(const policy::shield::Rules& rules, const plan::HostFacts& facts, ShieldQuestions& questions);
+void ask_for_rules(const policy::Policy& policy, const policy::shield::Rules& rules, const plan::HostFacts& facts,
+                   ShieldQuestions& questions);
 
 /// `real` is "/", a home, or holds one: what leads there hides or holds everything and is no shield.
 bool is_too_broad(const plan::HostFacts& facts, std::string_view real);

@@ -239,9 +239,9 @@ std::vector<Shields::Pair> Shields::folded_pairs(std::string_view real) const {
 
 ShieldQuestions shield_questions(const policy::Policy& policy, const plan::HostFacts& facts, const Rules& rules) {
   ShieldQuestions out;
-  ask_for_rules(rules, facts, out);
+  ask_for_rules(policy, rules, facts, out);
   ask_for_checkouts(policy, facts, out);
-  if (!knows_names(facts)) return out;
+  if (!knows_names(policy, rules, facts)) return out;
   const Shields shields(policy, facts, rules);
   for (const Shield& shield : shields.all()) {
     if (follows_links(shield)) out.links.push_back(shield.real);
