@@ -300,24 +300,6 @@ base::Result<void> Run::Loop::take_listener(base::Fd fd) {
   return watch(Source::kListener, listener_->fd());
 }
 
-/// Looked at once: putting it into the set swallows an event that came before, and the child, which verifies meanwhile,
-/// may have been too early.
-base::Result<void> Run::Loop::take_mounts(base::Fd table) {
-  if (mounts_.fd().valid()) return {};  // progress_ has said what is wrong
-  mounts_.take(std::move(table));
-  CORDON_OK(watch(Source::kMounts, mounts_.fd()));
-  return on_mounts();
-}
-
-base::Result<void> Run::Loop::on_mounts() {
-  CORDON_TRY(auto lost, mounts_.look());
-  if (!lost) return {};
-  static_cast<void>(on_life());  // it may have ended by itself just now
-  progress_.lapsed(std::move(*lost));
-  end_run(plan::EndedBy::kLapse, SIGKILL);
-  return {};
-}
-
 base::Result<void> Run::Loop::on_listener(std::uint32_t events) {
   if ((events & EPOLLIN) == 0) {  // the last process under the filter is gone
     static_cast<void>(kernel::epoll_remove(epoll_, listener_->fd()));
@@ -495,10 +477,6 @@ void Run::Loop::abandon() {
   holds_.reset();
   overlay_marks_.remove();
   give_back();
-}
-
-void Run::Loop::mounted() {
-  if (auto call = std::exchange(when_mounted_, nullptr)) call();
 }
 
 }  // namespace cordon::enforce::supervise
