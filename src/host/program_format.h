@@ -1,5 +1,5 @@
-// What the kernel would make of a file's first bytes: a script's line, an ELF header, and what env(1) makes of its own
-// argument. Pure parsers of hostile bytes; each is bounded.
+// What the kernel would make of a file's first bytes: a script's line, an ELF header; what env(1) makes of its own
+// argument, and what the loader reads of an ELF file and of its cache. Pure parsers of hostile bytes; each is bounded.
 #pragma once
 
 #include <cstddef>
@@ -9,6 +9,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
 namespace cordon::host {
@@ -47,5 +48,25 @@ using ReadAt = std::function<bool(std::uint64_t offset, std::span<std::byte> int
 
 /// Nothing where the kernel would not execute it: no ELF, another type than executable or shared, impossible tables.
 std::optional<ElfFacts> read_elf(const ReadAt& read);
+
+/// What the loader looks for on behalf of one file, in its order; unexpanded.
+struct ElfNeeds {
+  std::vector<std::string> names;  ///< DT_NEEDED
+  std::string rpath, runpath;      ///< DT_RPATH, DT_RUNPATH
+  friend bool operator==(const ElfNeeds&, const ElfNeeds&) = default;
+};
+
+inline constexpr std::size_t kMostNeeds = 512;
+
+/// Nothing where this build's loader would not map it: no ELF for this machine, impossible tables, a name that is not
+/// there or longer than a path may be, more than kMostNeeds names. A static program needs nothing.
+std::optional<ElfNeeds> read_elf_needs(const ReadAt& read);
+
+/// The file of a library by its name, as /etc/ld.so.cache has them for this machine (one name may have several).
+using LoaderCache = std::unordered_multimap<std::string, std::string>;
+inline constexpr std::size_t kLargestLoaderCache = std::size_t{8} << 20;
+
+/// Empty where `bytes` are no cache that this build's loader reads; an entry that does not lie in them is left out.
+LoaderCache parse_loader_cache(std::string_view bytes);
 
 }  // namespace cordon::host

@@ -7,6 +7,8 @@
 #include <fstream>
 #include <iterator>
 
+#include "host/elf_testing.h"
+
 namespace cordon::host {
 namespace {
 
@@ -185,6 +187,118 @@ TEST(Elf, RefusesWhatTheKernelWould) {
   EXPECT_FALSE(with([&](std::string& bytes) { segment(bytes).p_filesz = 1; }));
   EXPECT_FALSE(with([&](std::string& bytes) { segment(bytes).p_filesz = std::uint64_t{1} << 40U; }));
   EXPECT_FALSE(read_elf(reads("")));
+}
+
+/// Where the dynamic section of elf_file() stands.
+constexpr std::size_t kDynamic = sizeof(Elf64_Ehdr) + 3 * sizeof(Elf64_Phdr);
+
+TEST(ElfNeeds, ReadsNamesAndWhereToLook) {
+  const std::string bytes = testing::elf_file(
+      {.needed = {"liba.so.1", "libb.so"}, .rpath = "/opt/x", .runpath = "$ORIGIN/../lib", .interpreter = "/ld.so"});
+  EXPECT_EQ(read_elf_needs(reads(bytes)),
+            (ElfNeeds{.names = {"liba.so.1", "libb.so"}, .rpath = "/opt/x", .runpath = "$ORIGIN/../lib"}));
+  EXPECT_EQ(read_elf(reads(bytes)), (ElfFacts{.foreign = false, .interpreter = "/ld.so"}));
+}
+
+TEST(ElfNeeds, ReadsThoseOfARealProgram) {
+  std::ifstream file("/usr/bin/env", std::ios::binary);
+  const std::string bytes{std::istreambuf_iterator<char>(file), {}};
+  EXPECT_EQ(read_elf_needs(reads(bytes)).value().names, std::vector<std::string>{"libc.so.6"});
+}
+
+TEST(ElfNeeds, AreNoneOfAStaticProgram) { EXPECT_EQ(read_elf_needs(reads(small_elf("/x"))), ElfNeeds{}); }
+
+TEST(ElfNeeds, ReadsALongNameWhole) {
+  const std::string longest(4000, 'n');
+  EXPECT_EQ(
+      read_elf_needs(reads(testing::elf_file({.needed = {longest}, .rpath = {}, .runpath = {}, .interpreter = {}})))
+          .value()
+          .names.front(),
+      longest);
+}
+
+TEST(ElfNeeds, RefusesWhatIsHostile) {
+  const auto with = [](const auto& change) {
+    std::string bytes = testing::elf_file({.needed = {"liba.so.1"}, .rpath = {}, .runpath = {}, .interpreter = {}});
+    change(bytes);
+    return read_elf_needs(reads(bytes)).has_value();
+  };
+  const auto load = [](std::string& bytes) -> Elf64_Phdr& { return at<Elf64_Phdr>(bytes, sizeof(Elf64_Ehdr)); };
+  const auto table = [](std::string& bytes) -> Elf64_Phdr& {
+    return at<Elf64_Phdr>(bytes, sizeof(Elf64_Ehdr) + sizeof(Elf64_Phdr));
+  };
+  const auto entry = [](std::string& bytes, std::size_t index) -> Elf64_Dyn& {
+    return at<Elf64_Dyn>(bytes, kDynamic + index * sizeof(Elf64_Dyn));
+  };
+  EXPECT_TRUE(with([](std::string&) {}));
+  EXPECT_FALSE(with([](std::string& bytes) { at<Elf64_Ehdr>(bytes, 0).e_machine = EM_RISCV; }));
+  EXPECT_FALSE(with([&](std::string& bytes) { table(bytes).p_filesz = std::uint64_t{1} << 40U; }));
+  EXPECT_FALSE(with([&](std::string& bytes) { table(bytes).p_offset = ~std::uint64_t{0} - 8; }));
+  EXPECT_FALSE(with([&](std::string& bytes) { entry(bytes, 0).d_un.d_val = 1'000'000; })) << "past the strings";
+  EXPECT_FALSE(with([&](std::string& bytes) { entry(bytes, 0).d_un.d_val = ~std::uint64_t{0}; }));
+  EXPECT_FALSE(with([&](std::string& bytes) { entry(bytes, 1).d_un.d_val = 0; })) << "strings that are not mapped";
+  EXPECT_FALSE(with([&](std::string& bytes) { entry(bytes, 1).d_un.d_val = ~std::uint64_t{0} - 1; }));
+  EXPECT_FALSE(with([&](std::string& bytes) { entry(bytes, 1).d_tag = DT_DEBUG; })) << "no strings at all";
+  EXPECT_FALSE(with([&](std::string& bytes) { entry(bytes, 2).d_un.d_val = ~std::uint64_t{0}; })) << "their size";
+  EXPECT_FALSE(with([&](std::string& bytes) { entry(bytes, 2).d_un.d_val = 4; })) << "a name that does not end";
+  EXPECT_FALSE(with([&](std::string& bytes) { load(bytes).p_offset = ~std::uint64_t{0} - 2; }));
+  EXPECT_FALSE(with([&](std::string& bytes) { load(bytes).p_filesz = 8; }));
+  EXPECT_FALSE(with([](std::string& bytes) { bytes.resize(kDynamic + 8); }));
+  const std::vector<std::string> many(kMostNeeds + 1, "libx.so");
+  EXPECT_FALSE(
+      read_elf_needs(reads(testing::elf_file({.needed = many, .rpath = {}, .runpath = {}, .interpreter = {}}))));
+}
+
+struct CacheEntry {
+  std::uint32_t flags;
+  std::string name, file;
+};
+
+std::string cache_file(const std::vector<CacheEntry>& entries) {
+  std::string out = "glibc-ld.so.cache1.1";
+  testing::append(out, static_cast<std::uint32_t>(entries.size()));
+  out.resize(48, '\0');
+  std::string strings;
+  const std::size_t texts = 48 + 24 * entries.size();
+  for (const CacheEntry& entry : entries) {
+    testing::append(out, entry.flags);
+    testing::append(out, static_cast<std::uint32_t>(texts + strings.size()));
+    strings += entry.name + '\0';
+    testing::append(out, static_cast<std::uint32_t>(texts + strings.size()));
+    strings += entry.file + '\0';
+    out.resize(out.size() + 12, '\0');
+  }
+  return out + strings;
+}
+
+#if defined(__x86_64__)
+constexpr std::uint32_t kOurs = 0x0303;
+#else
+constexpr std::uint32_t kOurs = 0x0a03;
+#endif
+
+TEST(LoaderCacheFile, NamesTheFilesOfThisMachine) {
+  const std::string bytes = cache_file({{kOurs, "liba.so.1", "/usr/lib/x/liba.so.1"},
+                                        {kOurs, "liba.so.1", "/usr/lib/glibc-hwcaps/liba.so.1"},
+                                        {0x0003, "libold.so", "/usr/lib32/libold.so"},
+                                        {kOurs, "librelative.so", "lib/librelative.so"}});
+  const LoaderCache cache = parse_loader_cache(bytes);
+  EXPECT_EQ(cache.size(), 2U);
+  EXPECT_EQ(cache.count("liba.so.1"), 2U);
+  EXPECT_EQ(parse_loader_cache("ld.so-1.7.0 an older table" + bytes), cache);
+}
+
+TEST(LoaderCacheFile, LeavesOutWhatDoesNotLieInIt) {
+  std::string bytes = cache_file({{kOurs, "liba.so.1", "/usr/lib/liba.so.1"}});
+  at<std::uint32_t>(bytes, 20) = 0xffffffff;
+  EXPECT_EQ(parse_loader_cache(bytes).size(), 1U) << "a count that lies";
+  std::string far = bytes;
+  at<std::uint32_t>(far, 48 + 8) = 0xfffffff0;
+  EXPECT_TRUE(parse_loader_cache(far).empty());
+  EXPECT_TRUE(parse_loader_cache(bytes.substr(0, bytes.size() - 1)).empty()) << "a name that does not end";
+  EXPECT_TRUE(parse_loader_cache(bytes.substr(0, 30)).empty());
+  EXPECT_TRUE(parse_loader_cache("").empty());
+  EXPECT_TRUE(parse_loader_cache("no cache").empty());
 }
 
 }  // namespace

@@ -2,12 +2,11 @@
 
 #include <algorithm>
 #include <array>
-#include <cstring>
 #include <span>
 #include <utility>
 
 #include "base/text.h"
-#include "kernel/file.h"
+#include "host/file_reader.h"
 
 namespace cordon::host {
 namespace {
@@ -15,8 +14,6 @@ namespace {
 using plan::PathState;
 using plan::ProgramFormat;
 
-/// One read covers a `#!` line and, in all but odd files, an ELF file's tables.
-constexpr std::size_t kFirstRead = 4096;
 constexpr std::size_t kMostPathEntries = 1024;
 
 std::string below(const std::string& directory, std::string_view name) {
@@ -27,31 +24,6 @@ std::string below(const std::string& directory, std::string_view name) {
 bool is_program(const Resolver::Found& found) {
   return found.node != nullptr && found.node->is_file() && found.fact.executable;
 }
-
-/// Reads of one file, the first of them remembered.
-class Reader {
- public:
-  explicit Reader(base::Fd fd) : fd_(std::move(fd)) { head_size_ = read(0, head_).value_or(0); }
-
-  [[nodiscard]] std::string_view head() const { return {reinterpret_cast<const char*>(head_.data()), head_size_}; }
-  [[nodiscard]] bool fill(std::uint64_t offset, std::span<std::byte> into) const {
-    if (into.size() <= head_size_ && offset <= head_size_ - into.size()) {
-      std::memcpy(into.data(), head_.data() + offset, into.size());
-      return true;
-    }
-    // No file is that long, and the sum below must not wrap.
-    if (offset > (std::uint64_t{1} << 62U)) return false;
-    return read(offset, into).value_or(0) == into.size();
-  }
-
- private:
-  [[nodiscard]] kernel::Sys<std::size_t> read(std::uint64_t offset, std::span<std::byte> into) const {
-    return kernel::pread(fd_, into, offset);
-  }
-  base::Fd fd_;
-  std::array<std::byte, kFirstRead> head_{};
-  std::size_t head_size_ = 0;
-};
 
 }  // namespace
 
@@ -95,7 +67,7 @@ plan::ProgramHop Programs::describe(Resolver::Found found) {
 void Programs::read_head(Node& file, plan::ProgramHop& hop) {
   auto fd = tree_.open_file(file);
   if (!fd) return;  // executable but not readable: what it is cannot be checked
-  const Reader reader(std::move(*fd));
+  const FileReader reader(std::move(*fd));
   const std::string_view head = reader.head();
   if (head.empty()) {
     hop.format = ProgramFormat::kEmpty;

@@ -13,6 +13,7 @@
 #include "host/alias_scan.h"
 #include "host/bounded.h"
 #include "host/host.h"
+#include "host/libraries.h"
 #include "host/names.h"
 #include "kernel/file.h"
 
@@ -36,13 +37,15 @@ struct Inquiry::State {
               .watch = watch},
              *mounts, pins),
         resolver(tree, *accounts, settings.uid),
-        programs(tree, resolver, settings.search_path) {}
+        programs(tree, resolver, settings.search_path),
+        libraries(tree, resolver) {}
 
   Answer answer(const Question& question) {
     return std::visit([this](const auto& asked) { return answer_one(asked); }, question);
   }
   Answer answer_one(const PathQuestion& asked) { return resolver.resolve(asked.path, asked.keep); }
   Answer answer_one(const ProgramQuestion& asked) { return programs.find(asked.program, asked.working_directory); }
+  Answer answer_one(const LibraryQuestion& asked) { return libraries.find(asked.program, asked.library_path); }
   Answer answer_one(const ListQuestion& asked) {
     return Listing{.directory = asked.directory, .entries = list(asked.directory)};
   }
@@ -121,6 +124,7 @@ struct Inquiry::State {
   Tree tree;
   Resolver resolver;
   Programs programs;
+  Libraries libraries;
 };
 
 namespace {
@@ -142,6 +146,9 @@ Answer unanswered(const Question& question, int code) {
       fact.asked = asked.program;
       fact.hops.push_back({.file = path(asked.program)});
       return fact;
+    }
+    Answer operator()(const LibraryQuestion& asked) const {
+      return plan::LibraryFact{.asked = asked.program, .files = {}, .missing = {}, .whole = false};
     }
     Answer operator()(const ListQuestion& asked) const {
       base::Error error{.operation = "clone", .subject = asked.directory, .code = code};

@@ -29,6 +29,10 @@ struct ProgramQuestion {
   std::string program;
   std::string working_directory;
 };
+struct LibraryQuestion {
+  std::string program;
+  std::string library_path;
+};
 struct ListQuestion {
   std::string directory;
 };
@@ -50,8 +54,8 @@ struct LinksQuestion {
 struct AliasesQuestion {
   plan::AliasQuestion asked;
 };
-using Question = std::variant<PathQuestion, ProgramQuestion, ListQuestion, TextQuestion, NamesQuestion, EntriesQuestion,
-                              LinksQuestion, AliasesQuestion>;
+using Question = std::variant<PathQuestion, ProgramQuestion, LibraryQuestion, ListQuestion, TextQuestion, NamesQuestion,
+                              EntriesQuestion, LinksQuestion, AliasesQuestion>;
 
 struct Listing {
   std::string directory;
@@ -75,8 +79,8 @@ struct Links {
   std::vector<plan::PathFact> links;
   bool near = false;
 };
-using Answer =
-    std::variant<plan::PathFact, plan::ProgramFact, Listing, Content, Names, Entries, Links, plan::AliasAnswer>;
+using Answer = std::variant<plan::PathFact, plan::ProgramFact, plan::LibraryFact, Listing, Content, Names, Entries,
+                            Links, plan::AliasAnswer>;
 
 struct InquirySettings {
   std::uint32_t uid = 0;

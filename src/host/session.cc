@@ -57,6 +57,9 @@ base::Result<void> add(Answer& answer, plan::HostFacts& facts) {
   } else if (auto* program = std::get_if<plan::ProgramFact>(&answer)) {
     const std::string asked = program->asked;
     facts.programs.insert_or_assign(asked, std::move(*program));
+  } else if (auto* libraries = std::get_if<plan::LibraryFact>(&answer)) {
+    const std::string asked = libraries->asked;
+    facts.libraries.insert_or_assign(asked, std::move(*libraries));
   } else if (auto* content = std::get_if<Content>(&answer)) {
     if (content->unread) facts.unread_texts.insert(content->path);
     facts.texts.insert_or_assign(content->path, std::move(content->text));
@@ -164,6 +167,9 @@ std::vector<Question> Session::Impl::open_questions(const plan::Questions& quest
       questions.working_directory.empty() ? caller.working_directory : questions.working_directory;
   for (const std::string& program : questions.programs) {
     if (!facts.programs.contains(program)) open.emplace_back(ProgramQuestion{program, directory});
+  }
+  for (const std::string& program : questions.libraries) {
+    if (!facts.libraries.contains(program)) open.emplace_back(LibraryQuestion{program, questions.library_path});
   }
   for (const std::string& listed : questions.directories) {
     if (!facts.children.contains(listed)) open.emplace_back(ListQuestion{listed});

@@ -171,6 +171,15 @@ struct ProgramFact {
   friend bool operator==(const ProgramFact&, const ProgramFact&) = default;
 };
 
+/// The libraries that a program's loader maps before the program runs, of it and of each other (DT_NEEDED).
+struct LibraryFact {
+  std::string asked;                 ///< the program's real path
+  std::vector<PathFact> files;       ///< regular files, in the order of their finding
+  std::vector<std::string> missing;  ///< names that stand nowhere where the loader looks
+  bool whole = true;                 ///< false: too many, or something on the way could not be read
+  friend bool operator==(const LibraryFact&, const LibraryFact&) = default;
+};
+
 /// A file or directory that decides what Cordon does. Named by the caller of the planner.
 struct OwnPlace {
   std::string path;     ///< absolute
@@ -248,7 +257,8 @@ struct HostFacts {
   std::optional<std::vector<MountPlace>> mounts;
 
   PathFacts paths;
-  std::map<std::string, ProgramFact> programs;  ///< by `asked`
+  std::map<std::string, ProgramFact> programs;   ///< by `asked`
+  std::map<std::string, LibraryFact> libraries;  ///< by `asked`
   std::map<std::string, std::vector<PathFact>>
       children;  ///< entries of directories that the planner asked to be listed
 
@@ -282,6 +292,8 @@ struct Questions {
   std::vector<std::string> paths;        ///< absolute
   std::vector<std::string> pin_first;    ///< of `paths`: hold these where descriptors are short (writable, shields)
   std::vector<std::string> programs;     ///< a path, or a bare name
+  std::vector<std::string> libraries;    ///< real paths of ELF programs
+  std::string library_path;              ///< LD_LIBRARY_PATH of their loader
   std::vector<std::string> directories;  ///< list these (one level)
   std::vector<std::string> environment;  ///< names
   std::vector<std::string> texts;        ///< absolute: the content of these
