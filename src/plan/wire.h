@@ -134,6 +134,7 @@ enum class Phase : std::uint8_t { kEnter = 1, kNetwork, kRoot, kMounts, kEnterRo
 
 /// The name of the filter that must refuse unshare(CLONE_NEWUSER); verified where a plan has it.
 inline constexpr const char* kSystemCalls = "system-calls";
+inline constexpr const char* kExecList = "exec-list";
 
 /// How often an op may occur.
 enum class Times : std::uint8_t { kAny, kAtMostOnce, kOnce };

@@ -9,6 +9,7 @@
 #include "planner/base.h"
 #include "planner/draft.h"
 #include "planner/environment.h"
+#include "planner/exec_list.h"
 #include "planner/named_path.h"
 #include "planner/path_text.h"
 #include "planner/planner.h"
@@ -179,6 +180,14 @@ class Review {
   }
 
   void exec() {
+    for (const ListedInterpreter& one : listed_interpreters(policy_, facts_)) {
+      add("exec-interpreter",
+          fmt::format(
+              "exec: {} is in the list and runs whatever it is given: the list bounds which programs start, not "
+              "what this one is made to do",
+              base::shown(one.program)),
+          one.at);
+    }
     if (policy_.exec.mode != policy::ExecMode::kAll) return;
     add("exec-all", "exec: all lets the target start any program that it sees", policy_.exec.at.span);
     if (policy_.write.empty()) return;

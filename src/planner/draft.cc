@@ -24,6 +24,10 @@ bool exec_closed(const policy::Policy& policy) {
   return policy.exec.mode == policy::ExecMode::kNone || policy.exec.mode == policy::ExecMode::kNoneStrict;
 }
 
+bool writes_execute(const policy::Policy& policy) { return policy.exec.mode == policy::ExecMode::kAll; }
+
+bool exec_listed(const policy::Policy& policy) { return policy.exec.mode == policy::ExecMode::kList; }
+
 const plan::PathFact* fact_of(const plan::HostFacts& facts, std::string_view path) {
   const auto found = facts.paths.find(path);
   return found == facts.paths.end() ? nullptr : &found->second;

@@ -28,6 +28,12 @@ struct Draft {
 /// exec: none or none-strict: one start, the launcher's.
 bool exec_closed(const policy::Policy& policy);
 
+/// exec: all: what the target writes may be executed.
+bool writes_execute(const policy::Policy& policy);
+
+/// exec: as a list: nothing is executed but what is in it.
+bool exec_listed(const policy::Policy& policy);
+
 /// The answer about a path, or nothing where nobody answered.
 const plan::PathFact* fact_of(const plan::HostFacts& facts, std::string_view path);
 const plan::ProgramFact* program_of(const plan::HostFacts& facts, const std::string& name);

@@ -341,6 +341,18 @@ void FakeHost::answer(const plan::Questions& questions) {
       if (node.kind == Node::Kind::kLink && near) links.push_back(resolve(path));
     }
   }
+  for (const std::string& program : questions.libraries) {
+    plan::LibraryFact fact{.asked = program, .files = {}, .missing = {}, .whole = true};
+    for (const std::string& path : libraries[program]) {
+      PathFact file = resolve(path);
+      if (file.state == PathState::kPresent) {
+        fact.files.push_back(std::move(file));
+      } else {
+        fact.missing.emplace_back(name_of(path));
+      }
+    }
+    facts.libraries[program] = std::move(fact);
+  }
   if (questions.aliases) {
     facts.aliases = aliases;
     facts.aliases->asked = *questions.aliases;
@@ -405,6 +417,14 @@ PolicyMaker& PolicyMaker::deny(const std::string& path) {
 }
 PolicyMaker& PolicyMaker::exec(policy::ExecMode mode) {
   policy.exec = {.mode = mode, .programs = {}, .at = next()};
+  return *this;
+}
+PolicyMaker& PolicyMaker::exec(const std::vector<std::string>& programs) {
+  exec(policy::ExecMode::kList);
+  for (const std::string& program : programs) {
+    policy.exec.programs.push_back(grant(program));
+    if (program.find('/') == std::string::npos) policy.exec.programs.back().path.clear();
+  }
   return *this;
 }
 PolicyMaker& PolicyMaker::env(const std::string& name, std::optional<std::string> supplied) {

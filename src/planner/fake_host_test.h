@@ -49,6 +49,8 @@ class FakeHost {
 
   std::map<std::string, std::string> environment;
   plan::HostFacts facts;  ///< filled by answer()
+  /// By real path: what a program's loader maps. Spelled paths; one that does not stand here is missing.
+  std::map<std::string, std::vector<std::string>> libraries;
   /// What every scan for other names of credentials finds; `asked` is filled in.
   plan::AliasAnswer aliases;
 
@@ -85,6 +87,7 @@ class PolicyMaker {
   PolicyMaker& write(const std::string& path);
   PolicyMaker& deny(const std::string& path);
   PolicyMaker& exec(policy::ExecMode mode);
+  PolicyMaker& exec(const std::vector<std::string>& programs);
   PolicyMaker& env(const std::string& name, std::optional<std::string> supplied = std::nullopt);
   PolicyMaker& args(const std::vector<std::string>& args);
   policy::Policy policy;

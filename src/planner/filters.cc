@@ -32,6 +32,7 @@
 
 #include "base/check.h"
 #include "base/fd.h"
+#include "plan/wire.h"
 #include "planner/host.h"
 #include "planner/landlock.h"
 
@@ -427,6 +428,14 @@ std::vector<std::uint8_t> system_call_filter(std::string_view machine, GroupSign
   return joined(prologue(*arch, group_signals), builder.program());
 }
 
+std::vector<std::uint8_t> exec_list_filter(std::string_view machine) {
+  const auto arch = architecture(machine);
+  if (!arch) return {};
+  Builder builder(*arch);
+  builder.rule(SCMP_ACT_ERRNO(EPERM), "memfd_create");
+  return builder.program();
+}
+
 std::vector<std::uint8_t> exec_filter(std::string_view machine, ExecFilter kind) {
   const auto arch = architecture(machine);
   if (!arch) return {};
@@ -464,6 +473,10 @@ void add_filters(Draft& draft) {
   const auto group_signals = scopes_signals(facts) ? GroupSignals::kAllowed : GroupSignals::kRefused;
   add("system-calls", system_call_filter(facts.machine, group_signals), false, plan::Layer::kSystemCalls,
       "calls that a confined program has no use for", {});
+  if (exec_listed(draft.policy)) {
+    add(plan::wire::kExecList, exec_list_filter(facts.machine), false, plan::Layer::kExec, "exec: a list",
+        draft.policy.exec.at.span);
+  }
   if (!exec_closed(draft.policy) || lacks(facts, plan::Feature::kUserNotification)) return;
   const bool strict = draft.policy.exec.mode == policy::ExecMode::kNoneStrict;
   add("exec", exec_filter(facts.machine, strict ? ExecFilter::kNoneStrict : ExecFilter::kNone), true,

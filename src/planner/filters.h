@@ -23,6 +23,10 @@ enum class GroupSignals : std::uint8_t { kAllowed, kRefused };
 std::vector<std::uint8_t> system_call_filter(std::string_view machine, GroupSignals group_signals);
 
 enum class ExecFilter : std::uint8_t { kNone, kNoneStrict };
+/// exec: as a list: no file in memory at all. MFD_NOEXEC_SEAL keeps one from execve, and not from a loader that is
+/// started for it (`ld.so /proc/self/fd/3`): its mount is not noexec.
+std::vector<std::uint8_t> exec_list_filter(std::string_view machine);
+
 std::vector<std::uint8_t> exec_filter(std::string_view machine, ExecFilter kind);
 
 /// The highest system-call number that kTable was checked against, and the release that brought it.

@@ -331,6 +331,13 @@ TEST_P(Filters, ExecNoneStrictAllowsThreadsAndNoProcesses) {
   EXPECT_EQ(call(program, "memfd_create", {0, 8 | 1}), kAllow);
 }
 
+TEST_P(Filters, AListOfProgramsRefusesFilesInMemoryAndNoExec) {
+  const auto program = exec_list_filter(GetParam().name);
+  EXPECT_EQ(call(program, "memfd_create", {0, 0}), error(EPERM));
+  EXPECT_EQ(call(program, "memfd_create", {0, 8 | 1}), error(EPERM)) << "a loader maps a sealed one as well";
+  for (const char* name : {"execve", "execveat", "clone", "read"}) EXPECT_EQ(call(program, name), kAllow) << name;
+}
+
 TEST(FiltersX32, CallsOfTheX32KindAreKilled) {
   const auto program = system_call_filter("x86_64", GroupSignals::kRefused);
   for (const std::uint32_t nr : {0U, 59U, 165U, 520U}) {
@@ -367,6 +374,10 @@ TEST(FilterSteps, OnlyAClosedExecHasAListener) {
   ASSERT_EQ(none.size(), 2U);
   EXPECT_EQ(none[1].name, "exec");
   EXPECT_TRUE(none[1].notify);
+  const auto list = filters_of(host, policy::ExecMode::kList);
+  ASSERT_EQ(list.size(), 2U);
+  EXPECT_EQ(list[1].name, "exec-list");
+  EXPECT_FALSE(list[1].notify);
   EXPECT_EQ(none[1].flags, SECCOMP_FILTER_FLAG_NEW_LISTENER) << "nobody said that it waits killably";
 }
 

@@ -64,7 +64,20 @@ void check_need(Draft& draft, const Need& need) {
                                      .mend = draft.facts.feature(need.feature).mend});
 }
 
+/// The mounts hold the list by themselves, but for what lies in the directories of libraries, and for files in memory.
+void check_exec_list(Draft& draft) {
+  if (lacks(draft.facts, Feature::kSeccompFilter)) {
+    check_need(draft, {Feature::kSeccompFilter, Layer::kExec, "no file in memory is started (exec: a list)", true});
+  }
+  if (repeats_files(draft.facts)) return;
+  lack_hardening(draft, Layer::kExec, Feature::kLandlock,
+                 "a program that lies in a directory of libraries can be started although the list under exec does "
+                 "not name it",
+                 "a kernel of 5.19 or later with Landlock", plan::LayerState::kDegraded);
+}
+
 void check_exec_control(Draft& draft) {
+  if (exec_listed(draft.policy)) return check_exec_list(draft);
   if (!exec_closed(draft.policy)) return;
   for (const Feature feature : {Feature::kSeccompFilter, Feature::kUserNotification}) {
     if (!lacks(draft.facts, feature)) continue;

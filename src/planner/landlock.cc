@@ -172,7 +172,7 @@ class Siblings {
 };
 
 void add_mounts(Draft& draft, const Arranged& arranged, Rules& rules, Rules& after, bool reads_execute) {
-  const std::uint64_t write_execute = exec_closed(draft.policy) ? 0 : kExecute;
+  const std::uint64_t write_execute = writes_execute(draft.policy) ? kExecute : 0;
   Siblings siblings(draft, arranged);
   for (const Mount& mount : arranged.mounts) {
     if (mount.act != MountAct::kBind) continue;
@@ -207,7 +207,8 @@ bool repeats_files(const plan::HostFacts& facts) { return landlock_abi(facts) >=
 
 bool scopes_signals(const plan::HostFacts& facts) { return landlock_abi(facts) >= kScopingAbi; }
 
-void restrict_files(Draft& draft, const Arranged& arranged, const Program& program) {
+void restrict_files(Draft& draft, const Arranged& arranged, const Program& program,
+                    std::span<const std::string> listed) {
   const int abi = landlock_abi(draft.facts);
   if (abi < kLeastAbi) {
     const plan::FeatureFact& fact = draft.facts.feature(plan::Feature::kLandlock);
@@ -221,8 +222,10 @@ void restrict_files(Draft& draft, const Arranged& arranged, const Program& progr
   }
   Rules rules(handled_by(abi)), only(handled_by(abi));
   const bool single = add_single_program(draft, program, only);
+  for (const std::string& path : listed) only.add(path, kExecute | kReadFile, false);
+  const bool reads_execute = !single && !exec_listed(draft.policy);
   add_mounts(draft, arranged, rules, only,
-             !single);  // first, in the order of the binds: the launcher has each at hand then
+             reads_execute);  // first, in the order of the binds: the launcher has each at hand then
   rules.add_all(std::move(only));
   rules.add("/dev", kReadFile | kWriteFile | kTruncate | kIoctlDev, true);
   rules.add("/dev/shm", kReadFile | kWriteFile | kTruncate | kChange, true);

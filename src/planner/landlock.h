@@ -13,6 +13,9 @@
 // For the same reason write rights of a grant reach below read-only mounts inside it: there the mount alone holds.
 #pragma once
 
+#include <span>
+#include <string>
+
 #include "planner/draft.h"
 #include "planner/mounts.h"
 #include "planner/program.h"
@@ -28,6 +31,8 @@ bool repeats_files(const plan::HostFacts& facts);
 /// The domain of a plan for this host keeps signals inside (ABI 6).
 bool scopes_signals(const plan::HostFacts& facts);
 
-void restrict_files(Draft& draft, const Arranged& arranged, const Program& program);
+/// `listed`: what may be started, where exec is a list.
+void restrict_files(Draft& draft, const Arranged& arranged, const Program& program,
+                    std::span<const std::string> listed);
 
 }  // namespace cordon::planner

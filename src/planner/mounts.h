@@ -53,6 +53,7 @@ struct Want {
   const plan::PathFact* fact = nullptr;                     ///< of a grant
   bool credentials = false;  ///< of a mask: Landlock leaves it out of a read grant around it
   std::string link = {};     ///< of a symbolic link that must go on leading where it leads: its text
+  bool executes = false;     ///< under exec as a list: all that is not so is mounted noexec
 };
 
 /// A symbolic link that a spelling crosses; made again in the private root, so that the spelling works there.

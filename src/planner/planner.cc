@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <map>
+#include <span>
 #include <string_view>
 #include <utility>
 
@@ -13,6 +14,7 @@
 #include "planner/base.h"
 #include "planner/draft.h"
 #include "planner/environment.h"
+#include "planner/exec_list.h"
 #include "planner/filters.h"
 #include "planner/grants.h"
 #include "planner/host.h"
@@ -52,19 +54,22 @@ void make_point(Draft& draft, const Mount& mount) {
   }
 }
 
+bool is_noexec(const policy::Policy& policy, const Want& want) {
+  if (exec_listed(policy)) return !want.executes;
+  return want.access == Access::kWritable && !writes_execute(policy);
+}
+
 void bind(Draft& draft, const Identity& identity, const Mount& mount) {
   const Want& want = *mount.want;
   const bool writable = want.access == Access::kWritable;
-  plan::step::Bind bind{.source = want.path,
-                        .id = want.id,
-                        .target = want.path,
-                        .attributes = {.read_only = !writable,
-                                       .noexec = writable && exec_closed(draft.policy),
-                                       .nosuid = true,
-                                       .nodev = true},
-                        .create = want.create,
-                        .create_owner_uid = std::nullopt,
-                        .create_owner_gid = std::nullopt};
+  plan::step::Bind bind{
+      .source = want.path,
+      .id = want.id,
+      .target = want.path,
+      .attributes = {.read_only = !writable, .noexec = is_noexec(draft.policy, want), .nosuid = true, .nodev = true},
+      .create = want.create,
+      .create_owner_uid = std::nullopt,
+      .create_owner_gid = std::nullopt};
   if (!want.create.empty() && identity.run_as) {
     bind.create_owner_uid = identity.uid;
     bind.create_owner_gid = identity.gid;
@@ -112,7 +117,7 @@ void mount_own(Draft& draft) {
   draft.step(plan::step::MountTmpfs{.target = "/tmp",
                                     .size_bytes = limited ? limits.tmp_bytes : kTmpBytes,
                                     .mode = 01777,
-                                    .attributes = {.read_only = false, .noexec = exec_closed(draft.policy)}},
+                                    .attributes = {.read_only = false, .noexec = !writes_execute(draft.policy)}},
              Layer::kFilesystem, limited ? fmt::format("limits.tmp: {}", base::shown(limits.tmp)) : "base",
              limited ? limits.tmp_at.span : base::Span{});
 }
@@ -134,7 +139,7 @@ void note_environment(Draft& draft, const Environment& environment) {
 void name_requested(Draft& draft) {
   plan::Plan& plan = draft.plan;
   plan.requested = {Layer::kFilesystem, Layer::kProcesses, Layer::kNetwork};
-  if (exec_closed(draft.policy)) plan.requested.push_back(Layer::kExec);
+  if (!writes_execute(draft.policy)) plan.requested.push_back(Layer::kExec);
   plan.requested.insert(plan.requested.end(), {Layer::kSystemCalls, Layer::kLandlock});
   if (draft.policy.limits.timeout_ms != 0) plan.requested.push_back(Layer::kLimits);
   plan.requested.push_back(Layer::kPrivileges);
@@ -160,7 +165,8 @@ bool names_the_base(const policy::Policy& policy, const plan::HostFacts& facts) 
          std::ranges::any_of(policy.deny, names) || names(policy.entrypoint);
 }
 
-void build(Draft& draft, const Identity& identity, const Program& program, const Arranged& arranged) {
+void build(Draft& draft, const Identity& identity, const Program& program, const Arranged& arranged,
+           std::span<const std::string> listed) {
   Environment environment = environment_of(draft.policy, draft.facts);
   pass_trust(draft, arranged, environment);
   build_base(draft, identity, arranged);
@@ -174,7 +180,7 @@ void build(Draft& draft, const Identity& identity, const Program& program, const
     draft.step(plan::step::Loopback{}, Layer::kNetwork, "the target's own servers");
   }
   drop_privileges(draft, identity);
-  restrict_files(draft, arranged, program);
+  restrict_files(draft, arranged, program, listed);
   add_filters(draft);
   note_environment(draft, environment);
   draft.step(plan::step::Execute{.path = program.path,
@@ -219,7 +225,8 @@ void check_size(Draft& draft) {
 }  // namespace
 
 std::vector<plan::Step> beginning(const policy::Policy& policy, const plan::HostFacts& facts) {
-  if (names_the_base(policy, facts)) return {};
+  // A list decides which of the base may execute.
+  if (names_the_base(policy, facts) || exec_listed(policy)) return {};
   Draft draft{.policy = policy, .facts = facts, .plan = {}, .items = {}};
   std::vector<Want> wants;
   std::vector<Link> links;
@@ -227,7 +234,7 @@ std::vector<plan::Step> beginning(const policy::Policy& policy, const plan::Host
   hide_what_lets_others_in(facts, wants);
   hide_local_settings(facts, wants);
   if (wants.empty()) return {};
-  build_base(draft, decide_identity(policy, facts), arrange(wants, links, !exec_closed(policy)));
+  build_base(draft, decide_identity(policy, facts), arrange(wants, links, writes_execute(policy)));
   return draft.items.empty() ? std::move(draft.plan.steps) : std::vector<plan::Step>();
 }
 
@@ -258,13 +265,14 @@ Verdict plan(const policy::Policy& policy, const plan::HostFacts& facts, Memory&
   hide_local_settings(facts, wants);
   check_denials(draft, program, wants);
   check_aliases(draft, rules, wants);
+  const std::vector<std::string> listed = want_exec_list(draft, identity, wants);
   refuse_unsupported(draft);
   check_network(draft);
   check_host(draft);
   if (!draft.items.empty()) return plan::Refusal{std::move(draft.items)};
   forget_missing_denials(wants);
-  const Arranged arranged = arrange(wants, links, !exec_closed(policy));
-  build(draft, identity, program, arranged);
+  const Arranged arranged = arrange(wants, links, writes_execute(policy));
+  build(draft, identity, program, arranged, listed);
   check_size(draft);
   check_holds(draft);
   if (!draft.items.empty()) return plan::Refusal{std::move(draft.items)};

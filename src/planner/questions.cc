@@ -7,6 +7,7 @@
 #include "planner/aliases.h"
 #include "planner/base.h"
 #include "planner/draft.h"
+#include "planner/exec_list.h"
 #include "planner/grants.h"
 #include "planner/identity.h"
 #include "planner/kernel_files.h"
@@ -67,6 +68,12 @@ class Asking {
     for (const std::string& each : questions.entries) entries(each);
     for (auto& [directory, names_below] : questions.names) names(directory, std::move(names_below));
   }
+  void listed(ExecQuestions questions) {
+    for (const std::string& each : questions.paths) path(each);
+    for (const std::string& each : questions.programs) program(each);
+    for (std::string& each : questions.libraries) out_.libraries.push_back(std::move(each));
+    out_.library_path = std::move(questions.library_path);
+  }
   void relocations() {
     const auto names = policy::shield::relocation_variables();
     out_.relocations.assign(names.begin(), names.end());
@@ -79,7 +86,7 @@ class Asking {
 
   plan::Questions take() {
     for (auto* list : {&out_.paths, &out_.pin_first, &out_.programs, &out_.directories, &out_.environment, &out_.texts,
-                       &out_.links, &out_.entries})
+                       &out_.links, &out_.entries, &out_.libraries})
       once(*list);
     once(out_.accounts);
     return std::move(out_);
@@ -144,6 +151,7 @@ plan::Questions next_questions(const policy::Policy& policy, const plan::HostFac
   } else {
     asking.shields(shield_questions(policy, facts, shield_rules(facts, memory)));
     asking.path(facts.work_place);
+    asking.listed(exec_list_questions(policy, facts));
   }
   asking.account(facts.uid);
   if (facts.sudo_uid) asking.account(*facts.sudo_uid);
@@ -177,7 +185,7 @@ bool empty(const plan::Questions& questions) {
   return questions.paths.empty() && questions.programs.empty() && questions.directories.empty() &&
          questions.environment.empty() && questions.accounts.empty() && questions.texts.empty() &&
          questions.relocations.empty() && questions.names.empty() && questions.links.empty() &&
-         questions.near_links.empty() && questions.entries.empty() && !questions.aliases;
+         questions.near_links.empty() && questions.entries.empty() && questions.libraries.empty() && !questions.aliases;
 }
 
 }  // namespace cordon::planner

@@ -59,6 +59,10 @@ constexpr std::array<CodeFacts, static_cast<std::size_t>(Code::kCount)> kCodes =
     {"program-needs-exec", Blame::kPolicy, Layer::kExec},
     {"program-inside-deny", Blame::kPolicy, Layer::kExec},
     {"loader-missing", Blame::kPolicy, Layer::kExec},
+    {"exec-not-found", Blame::kPolicy, Layer::kExec},
+    {"exec-not-a-program", Blame::kPolicy, Layer::kExec},
+    {"exec-not-visible", Blame::kPolicy, Layer::kExec},
+    {"exec-writable", Blame::kPolicy, Layer::kExec},
     {"network-rule-invalid", Blame::kPolicy, Layer::kNetwork},
     {"too-many-steps", Blame::kPolicy, Layer::kFilesystem},
 }};

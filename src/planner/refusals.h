@@ -70,6 +70,11 @@ enum class Code : std::uint8_t {
   kProgramNeedsExec,
   kProgramInsideDeny,
   kLoaderMissing,
+  // What a list under exec names.
+  kExecNotFound,
+  kExecNotProgram,
+  kExecNotVisible,
+  kExecWritable,
   // The network.
   kNetworkRuleInvalid,
   // The whole.

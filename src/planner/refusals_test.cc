@@ -78,7 +78,6 @@ const std::vector<Case>& cases() {
          p.policy.limits.memory_at = {{"m.yaml", 2, 1, 1}, ""};
        },
        "limits.memory", "remove"},
-      {"a list of programs", Code::kNotSupportedYet, [](H, P p) { p.exec(policy::ExecMode::kList); }, "exec", "write exec: all"},
       {"wx", Code::kNotSupportedYet, [](H, P p) { p.policy.wx.push_back({"~/x", "/home/me/x", {{"m.yaml", 2, 1, 1}, ""}}); }, "wx", ""},
       {"publish", Code::kNotSupportedYet, [](H, P p) { p.policy.publish.push_back({"80", {{"m.yaml", 2, 1, 1}, ""}}); }, "publish", ""},
       // Any path.
@@ -268,6 +267,28 @@ const std::vector<Case>& cases() {
       {"a denied loader", Code::kProgramInsideDeny, [](H, P p) { p.deny("/usr/lib64"); }, "loader", "", 1},
       {"a loader that is not there", Code::kLoaderMissing,
        [](H h, P) { h.program("/home/me/run.sh", "ELF:/lib/ld-musl-x86_64.so.1", 1000); }, "ld-musl", "static", 1},
+      // A list of programs.
+      {"a program that is not on the target's PATH", Code::kExecNotFound, [](H, P p) { p.exec({"ruby"}); },
+       "exec: ruby: ruby is not on the target's PATH (/usr/bin:/bin)", "env: [PATH]", 3},
+      {"a listed program that is not there", Code::kExecNotFound, [](H, P p) { p.exec({"/opt/tool"}); }, "/opt/tool does not exist", "", 3},
+      {"a listed directory", Code::kExecNotProgram, [](H, P p) { p.exec({"/usr/bin"}); }, "a directory", "its own path", 3},
+      {"a listed text", Code::kExecNotProgram, [](H h, P p) { h.program("/usr/bin/text", "words"); p.exec({"text"}); }, "neither", "", 3},
+      {"a listed script without the x bit", Code::kExecNotProgram,
+       [](H h, P p) { h.file("/usr/bin/tool", "#!/bin/sh\n"); p.exec({"/usr/bin/tool"}); }, "not executable", "chmod +x", 3},
+      {"a listed script whose interpreter is missing", Code::kShebangInterpreterMissing,
+       [](H h, P p) { h.program("/usr/bin/tool", "#!/usr/bin/ruby\n"); p.exec({"tool"}); }, "/usr/bin/ruby does not exist", "", 3},
+      {"a listed script whose env finds nothing", Code::kExecNotFound,
+       [](H h, P p) { h.program("/usr/bin/tool", "#!/usr/bin/env ruby\n"); p.exec({"tool"}); }, "ruby is not on the target's PATH", "", 3},
+      {"a listed program of another machine", Code::kProgramForeign,
+       [](H h, P p) { h.program("/usr/bin/tool", "FOREIGN"); p.exec({"tool"}); }, "another architecture", "", 3},
+      {"a listed program on noexec", Code::kProgramOnNoexec,
+       [](H h, P p) { h.program("/usr/bin/tool", "ELF").noexec = true; p.exec({"tool"}); }, "noexec", "", 3},
+      {"a listed program without its loader", Code::kLoaderMissing,
+       [](H h, P p) { h.program("/usr/bin/tool", "ELF:/lib/ld-musl-x86_64.so.1"); p.exec({"tool"}); }, "ld-musl", "static", 3},
+      {"a listed program that is not visible", Code::kExecNotVisible,
+       [](H h, P p) { h.program("/opt/tool", "ELF"); p.exec({"/opt/tool"}); }, "exec: /opt/tool: the target does not see it", "add 'read: /opt/tool'", 3},
+      {"a listed program that is written", Code::kExecWritable,
+       [](H h, P p) { h.program("/home/me/tool", "ELF", 1000); p.exec({"/home/me/tool"}).write("/home/me/tool"); }, "for writing", "remove one", 3},
       {"a planted interpreter", Code::kPathPlanted,
        [](H h, P p) { h.link("/usr/local/bin/ruby", "/usr/bin/perl", 2000); p.interpreter("ruby"); }, "/usr/local/bin/ruby", "/usr/bin/perl"},
       {"an interpreter in /dev", Code::kGrantManaged,
@@ -355,14 +376,14 @@ TEST(Refusals, AllProblemsAreToldAtOnce) {
   FakeHost host = ordinary(1000);
   host.remove("/home/me/run.sh");
   PolicyMaker maker("/home/me/run.sh");
-  maker.read("/proc/1").write("/").write("/home/me").interpreter("ruby").exec(policy::ExecMode::kList);
+  maker.read("/proc/1").write("/").write("/home/me").interpreter("ruby").exec({"nowhere"});
   host.facts.feature(plan::Feature::kUserNamespace).state = plan::Availability::kNo;
   const plan::Refusal refusal = must_refuse(host.plan(maker.policy));
   std::vector<std::string> codes;
   for (const RefusedItem& item : refusal.items) codes.push_back(item.code);
-  EXPECT_THAT(codes, ::testing::UnorderedElementsAre("entrypoint-missing", "interpreter-not-found", "grant-in-proc",
-                                                     "write-root", "write-covers-home", "not-supported-yet",
-                                                     "feature-missing"));
+  EXPECT_THAT(codes,
+              ::testing::UnorderedElementsAre("entrypoint-missing", "interpreter-not-found", "grant-in-proc",
+                                              "write-root", "write-covers-home", "exec-not-found", "feature-missing"));
 }
 
 TEST(Refusals, OnlyGrantsAreMarkedAsGrants) {

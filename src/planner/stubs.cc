@@ -74,7 +74,7 @@ bool Stubs::mount(Draft& draft, const Mount& mount) const {
       .source = want.path,
       .id = want.id,
       .target = want.path,
-      .attributes = {.read_only = false, .noexec = exec_closed(draft.policy), .nosuid = true, .nodev = true},
+      .attributes = {.read_only = false, .noexec = !writes_execute(draft.policy), .nosuid = true, .nodev = true},
       .create = want.create,
       .create_owner_uid = std::nullopt,
       .create_owner_gid = std::nullopt,

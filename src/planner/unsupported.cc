@@ -55,11 +55,6 @@ void refuse_unsupported(Draft& draft) {
               {"'allow'", Layer::kSystemCalls, "remove the line; the target cannot make a sandbox of its own yet"});
   refuse_each(draft, policy.devices,
               {"'devices'", Layer::kFilesystem, "remove the line; the target has null, zero, random and tty only"});
-  if (policy.exec.mode == policy::ExecMode::kList) {
-    refuse(draft, policy.exec.at,
-           {"a list under 'exec'", Layer::kExec,
-            "write exec: all, which allows any program that it sees, or leave 'exec' out, which allows none"});
-  }
   refuse_limits(draft, policy.limits);
 }
 

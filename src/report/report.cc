@@ -7,6 +7,7 @@
 
 #include "base/check.h"
 #include "base/text.h"
+#include "plan/wire.h"
 
 namespace cordon::report {
 namespace {
@@ -99,6 +100,22 @@ void note_network(Report& report) {
                               one.why.empty() ? network_grant(one.host, asked ? 0 : one.port) : std::string()});
     report.denials_total += one.count;
   }
+}
+
+/// The kernel tells nobody what a list refused; a shell says it by its exit code.
+void note_exec_list(const plan::Plan& plan, Report& report) {
+  if (report.ending != Ending::kExited || report.exit_code != 126) return;
+  const auto lists = [](const plan::Step& step) {
+    const auto* filter = std::get_if<plan::step::Filter>(&step.act);
+    return filter != nullptr && filter->name == plan::wire::kExecList;
+  };
+  const auto step = std::ranges::find_if(plan.steps, lists);
+  if (step == plan.steps.end()) return;
+  report.notes.push_back(
+      {.code = "exec-list-126",
+       .text = "a shell answers 126 where a program may not be executed: one that is not in the list under "
+               "exec, or a helper that a listed program starts; add it to the list by its path",
+       .at = step->at});
 }
 
 Ending ending_of(const plan::Plan& plan, const plan::Outcome& outcome) {
@@ -196,6 +213,7 @@ Report make_report(const plan::Plan& plan, const plan::Outcome& outcome) {
   report.lapses = outcome.lapses;
   report.degradations = plan.degradations;
   report.notes = plan.notes;
+  note_exec_list(plan, report);
   report.accepted_aliases = plan.accepted_aliases;
   if (outcome.setup_error) report.failure = failure_of(plan, *outcome.setup_error);
   note_failure(report);

@@ -53,6 +53,18 @@ TEST(Report, SaysNothingAtAllAboutACleanRun) {
 
 TEST(Report, SaysNothingAboutAFailureThatItCannotExplain) { EXPECT_EQ(words(small_plan(), ran(7)), ""); }
 
+TEST(Report, SaysWhatAListOfProgramsMayHaveRefused) {
+  plan::Plan plan = small_plan();
+  EXPECT_EQ(words(plan, ran(126)), "") << "exec: none records what it refuses";
+  plan.exec_closed = false;
+  plan.steps.push_back({plan::step::Filter{.name = "exec-list", .program = {}, .notify = false, .flags = 0},
+                        plan::Layer::kExec,
+                        "exec: a list",
+                        {.file = "m.yaml", .line = 2, .column = 7}});
+  EXPECT_THAT(words(plan, ran(126)), HasSubstr("add it to the list"));
+  EXPECT_EQ(words(plan, ran(1)), "");
+}
+
 TEST(Report, NamesWhatMayExplainAFailureOnceItHappened) {
   plan::Plan plan = small_plan();
   plan.notes = {{"missing-read", "read: ./data.csv does not exist here", {.file = "m.yaml", .line = 4, .column = 3}}};

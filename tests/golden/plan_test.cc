@@ -115,6 +115,18 @@ std::vector<Golden> goldens() {
          host.directory("/home/me/build", 1000);
          return planned(std::move(host), PolicyMaker("/home/me/p/run").exec(ExecMode::kAll).write("/home/me/build"));
        }},
+      {"exec-list",
+       [] {
+         FakeHost host = with_script("#!/usr/bin/env python3");
+         host.directory("/usr/lib/python3.11");
+         host.program("/home/me/p/tools/sign", "#!/bin/bash\n", 1000);
+         host.program("/usr/bin/git", "ELF:/lib64/ld-linux-x86-64.so.2");
+         host.file("/usr/share/git/libgit.so", "ELF");
+         host.libraries["/usr/bin/git"] = {"/usr/share/git/libgit.so"};
+         PolicyMaker maker("/home/me/p/run");
+         maker.write("/home/me/p").exec({"git", "/home/me/p/tools/sign"});
+         return planned(std::move(host), maker);
+       }},
       {"deny-inside-write",
        [] {
          return planned(with_secrets(), PolicyMaker("/home/me/p/run")

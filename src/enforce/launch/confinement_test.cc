@@ -255,6 +255,23 @@ TEST_P(Confinement, StopsTheRunWhereTheFilterDoesNotRefuse) {
   });
 }
 
+TEST_P(Confinement, TriesWhatAListOfProgramsMustRefuse) {
+  act(GetParam(), [] {
+    const auto noexec = step::MountTmpfs{.target = "/tmp", .size_bytes = 16 << 20, .attributes = {.noexec = true}};
+    const auto filter = refuse_filter("exec-list", {SYS_memfd_create}, EPERM);
+    const Told held = run(PlanMaker().mount(noexec).target(filter).shell("echo ran").plan());
+    EXPECT_EQ(held.output, "ran\n") << held.error;
+    EXPECT_TRUE(held.held(Check::kExecListed));
+    const Told mapped = run(PlanMaker().target(filter).shell("echo ran").plan());
+    EXPECT_EQ(mapped.output, "") << "what is written in /tmp can be mapped as code";
+    EXPECT_FALSE(mapped.held(Check::kExecListed));
+    const auto other = refuse_filter("exec-list", {SYS_uname}, EPERM);
+    const Told memory = run(PlanMaker().mount(noexec).target(other).shell("echo ran").plan());
+    EXPECT_EQ(memory.output, "") << "files in memory can be made";
+    EXPECT_FALSE(memory.held(Check::kExecListed));
+  });
+}
+
 TEST_P(Confinement, ClosesExecByNotification) {
   act(GetParam(), [] {
     const std::string script = "echo started; /bin/true || echo refused; exec /bin/true";

@@ -85,6 +85,7 @@ enum class Check : std::uint16_t {
   kLandlock,             ///< a file in no rule opened before and is EACCES after
   kSystemCallsFiltered,  ///< what the filter must refuse is refused
   kExecClosed,           ///< execve is answered EPERM by the supervisor
+  kExecListed,           ///< no file in memory is made, and what is written is not mapped as code
   kCount
 };
 

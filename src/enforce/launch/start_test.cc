@@ -297,6 +297,7 @@ TEST(Checks, HaveNamesAndLayers) {
   }
   EXPECT_EQ(check_name(Check::kExecClosed), "exec-closed");
   EXPECT_EQ(check_layer(Check::kExecClosed), plan::Layer::kExec);
+  EXPECT_EQ(check_name(Check::kExecListed), "exec-listed");
   EXPECT_EQ(check_layer(Check::kNetNamespace), plan::Layer::kNetwork);
 }
 

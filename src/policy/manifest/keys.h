@@ -29,7 +29,7 @@ enum class Need : std::uint8_t { kRequired, kOptional };
 
 /// Whether this version holds what a key asks for. What it does not is refused by the planner with its line, and the
 /// pages that are made from this table say so (tests/cli/refused_keys_test.cc keeps the two together).
-enum class Held : std::uint8_t { kYes, kNotYet, kListNotYet };
+enum class Held : std::uint8_t { kYes, kNotYet };
 
 using PathTarget = PathGrant Policy::*;
 using TextTarget = Text Policy::*;

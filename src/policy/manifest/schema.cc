@@ -46,9 +46,7 @@ Json value_schema(Rule rule) {
 constexpr std::string_view kNotYet = " *(not yet)*";
 
 Json described(std::string_view summary, Held held, const Json& schema) {
-  const char* mark = held == Held::kNotYet       ? " (not yet: this version refuses it)"
-                     : held == Held::kListNotYet ? " (no list yet: this version refuses one)"
-                                                 : "";
+  const char* mark = held == Held::kNotYet ? " (not yet: this version refuses it)" : "";
   Json out = {{"description", std::string(summary) + mark}};
   out.update(schema);
   return out;
@@ -89,7 +87,7 @@ std::string generation(Since since) { return since == Since::kCordon ? "yes" : "
 
 std::string takes(const Key& key) {
   if (std::holds_alternative<ExecTarget>(key.target))
-    return "a word, or a list of programs" + std::string(key.held == Held::kListNotYet ? kNotYet : "");
+    return "a word, or a list of programs";
   if (std::holds_alternative<NetworkTarget>(key.target)) return "a list of rules";
   if (!members_of(key).empty()) return "a map";
   return (takes_list(key) ? "a list; each entry is " : "") + std::string(rule_name(key.rule));

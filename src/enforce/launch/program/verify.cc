@@ -1,4 +1,5 @@
 // Applied is not verified: what must now fail is tried, what must now hold is looked at.
+#include <sys/mman.h>
 #include <sys/statvfs.h>
 
 #include <cstdlib>
@@ -159,6 +160,15 @@ bool has_no_capability() {
   return true;
 }
 
+/// As a loader maps a program's code. The file has no name.
+Sys<void> map_what_was_written() {
+  CORDON_TRY(const Fd file, kernel::openat(kernel::kHere, "/tmp", O_TMPFILE | O_RDWR));
+  void* const code = ::mmap(nullptr, 1, PROT_READ | PROT_EXEC, MAP_PRIVATE, file.get(), 0);
+  if (code == MAP_FAILED) return kernel::failed("mmap");
+  ::munmap(code, 1);
+  return {};
+}
+
 bool scopes_signals(const Record& landlock) { return (landlock.args[1] & kernel::kLandlockScopeSignal) != 0; }
 
 void verify_privileges(const Target& target) {
@@ -228,6 +238,9 @@ void verify_filtered(const Target& target) {
       // The kernel alone would say EACCES of a directory: EPERM is the supervisor's answer.
       char* const none[] = {nullptr};
       must_fail(target, Check::kExecClosed, record.step, kernel::execve("/", none, none), {EPERM});
+    } else if (std::strcmp(target.plan.string(record.refs[0]), wire::kExecList) == 0) {
+      must_fail(target, Check::kExecListed, record.step, kernel::memfd_create("", 0), {EPERM});
+      must_fail(target, Check::kExecListed, record.step, map_what_was_written(), {EPERM});
     } else if (std::strcmp(target.plan.string(record.refs[0]), wire::kSystemCalls) == 0) {
       // Nothing else would refuse it: a new user namespace is everybody's right.
       must_fail(target, Check::kSystemCallsFiltered, record.step, kernel::unshare(CLONE_NEWUSER), {EPERM});

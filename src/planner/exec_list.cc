@@ -1,0 +1,234 @@
+#include "planner/exec_list.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <set>
+#include <unordered_map>
+#include <utility>
+
+#include "base/text.h"
+#include "planner/base.h"
+#include "planner/exec_closure.h"
+#include "planner/named_path.h"
+#include "planner/path_text.h"
+
+namespace cordon::planner {
+namespace {
+
+using plan::PathFact;
+using plan::PathState;
+
+/// What the target will see at a path: the want that decides there.
+class Shown {
+ public:
+  explicit Shown(const std::vector<Want>& wants) {
+    for (const Want& want : wants) {
+      if (want.absent || want.why == Why::kHeld || want.why == Why::kGuard) continue;
+      const auto [at, fresh] = by_path_.try_emplace(want.path, &want);
+      if (!fresh && want.why < at->second->why) at->second = &want;
+    }
+  }
+
+  /// Nothing where it is not visible.
+  [[nodiscard]] const Want* through(std::string_view path) const {
+    for (std::string_view at = path;; at = parent_of(at)) {
+      if (const auto found = by_path_.find(at); found != by_path_.end())
+        return found->second->access == Access::kHidden ? nullptr : found->second;
+      if (at == "/") return nullptr;
+    }
+  }
+
+ private:
+  std::unordered_map<std::string_view, const Want*> by_path_;
+};
+
+class Listing {
+ public:
+  Listing(Draft& draft, const Identity& identity, std::vector<Want>& wants)
+      : draft_(draft), identity_(identity), wants_(wants), closure_(draft.policy, draft.facts), shown_(wants) {}
+
+  std::vector<std::string> run() {
+    for (ExecClosure::Problem& problem : closure_.problems)
+      refuse(problem.code, problem.at, std::move(problem.message), std::move(problem.mend));
+    open_directories();
+    for (const ExecFile& file : closure_.files) open(file);
+    for (const ExecClosure::Missing& missing : closure_.missing) say_missing(missing);
+    mark();
+    std::ranges::move(more_, std::back_inserter(wants_));
+    return std::move(programs_);
+  }
+
+ private:
+  /// Only what is the system's or an installation's: never what the target may write, never what covers a mask.
+  void open_directories() {
+    for (const auto* list : {&closure_.library_directories, &closure_.module_directories}) {
+      for (const std::string& path : *list) {
+        const PathFact* fact = fact_of(draft_.facts, path);
+        if (fact == nullptr || fact->state != PathState::kPresent || !is_directory(*fact)) continue;
+        const Want* through = shown_.through(fact->real);
+        if (through == nullptr || through->access != Access::kReadOnly) continue;
+        if (!in_base(draft_.facts, fact->real) && through->why != Why::kPrefix) continue;
+        if (fact->noexec || is_planted(draft_, identity_, *fact) || covers_a_mask(fact->real)) continue;
+        if (!directories_.insert(fact->real).second) continue;
+        add(*fact, Why::kPrefix, "exec: libraries", draft_.policy.exec.at.span);
+      }
+    }
+  }
+
+  [[nodiscard]] bool covers_a_mask(std::string_view directory) const {
+    return std::ranges::any_of(wants_, [&](const Want& want) {
+      return want.access == Access::kHidden && want.why == Why::kBase && within(want.path, directory);
+    });
+  }
+
+  [[nodiscard]] bool in_open_directory(std::string_view path) const {
+    for (std::string_view at = parent_of(path); at != "/"; at = parent_of(at)) {
+      if (directories_.contains(at)) return true;
+    }
+    return false;
+  }
+
+  void open(const ExecFile& file) {
+    const PathFact& fact = file.fact;
+    const Want* through = shown_.through(fact.real);
+    if (through == nullptr) return refuse_hidden(file);
+    if (!check(file, *through)) return;
+    if (file.kind == ExecKind::kProgram) programs_.push_back(fact.real);
+    if (in_open_directory(fact.real) && !fact.noexec) return;
+    add(fact, Why::kProgram, file.asked_by, file.at);
+  }
+
+  void refuse_hidden(const ExecFile& file) {
+    const std::string path = base::shown(file.fact.real);
+    if (file.kind == ExecKind::kLibrary) {
+      draft_.note("exec-library-not-visible",
+                  fmt::format("{}: its library {} is not visible; add 'read: {}' if it is missed", file.asked_by, path,
+                              base::shown(parent_of(file.fact.real))),
+                  file.at);
+      return;
+    }
+    refuse(Code::kExecNotVisible, file.at,
+           file.asked_by.ends_with(path) ? fmt::format("{}: the target does not see it", file.asked_by)
+           : file.named                  ? fmt::format("{}: the target does not see {}", file.asked_by, path)
+                        : fmt::format("{}: the target does not see {}, which it needs", file.asked_by, path),
+           fmt::format("add 'read: {}', or remove the program from the list", path));
+  }
+
+  bool check(const ExecFile& file, const Want& through) {
+    const PathFact& fact = file.fact;
+    if (is_planted(draft_, identity_, fact)) {
+      refuse(Code::kPathPlanted, file.at,
+             fmt::format("{}: somebody else can choose what {} leads to: {}", file.asked_by, base::shown(fact.asked),
+                         fact.planted_by),
+             fmt::format("look at {} and, if it is what you mean, name that", base::shown(fact.real)));
+      return false;
+    }
+    if (through.access == Access::kWritable && through.path == fact.real) {
+      refuse(Code::kExecWritable, file.at,
+             fmt::format("{}: {} is granted for writing as well", file.asked_by, base::shown(fact.real)),
+             "a program that is started is not written in the same run: remove one of the two lines");
+      return false;
+    }
+    // A link in a write grant is the target's to turn: the next run would start what it chose.
+    for (const plan::LinkHop& hop : fact.hops) {
+      const Want* place = shown_.through(parent_of(hop.at));
+      if (place == nullptr || place->access != Access::kWritable) continue;
+      refuse(Code::kPathPlanted, file.at,
+             fmt::format("{}: the link {} lies where the target may write, so that it could choose what the "
+                         "next run starts",
+                         file.asked_by, base::shown(hop.at)),
+             fmt::format("name {} itself", base::shown(fact.real)));
+      return false;
+    }
+    return true;
+  }
+
+  void refuse(Code code, const base::Span& at, std::string message, std::string mend) {
+    draft_.refuse(code, at, std::move(message), std::move(mend));
+    draft_.items.back().is_grant = true;
+  }
+
+  void say_missing(const ExecClosure::Missing& missing) {
+    draft_.note("exec-library-not-found",
+                fmt::format("{}: its library {} was not found", missing.asked_by, base::shown(missing.library)),
+                missing.at);
+  }
+
+  void add(const PathFact& fact, Why why, std::string reason, const base::Span& at) {
+    more_.push_back({.path = fact.real,
+                     .id = fact.id,
+                     .directory = is_directory(fact),
+                     .access = Access::kReadOnly,
+                     .why = why,
+                     .create = {},
+                     .reason = std::move(reason),
+                     .at = at});
+    more_.back().executes = true;
+  }
+
+  /// Of several wants for one path the first decides, so that all must say the same.
+  void mark() {
+    std::unordered_map<std::string_view, bool> marked;
+    for (const Want& want : more_) marked.emplace(want.path, false);
+    for (Want& want : wants_) {
+      const auto found = marked.find(want.path);
+      if (found == marked.end() || want.access != Access::kReadOnly) continue;
+      want.executes = true;
+      const bool decides = want.why == Why::kProgram || (want.directory && want.why == Why::kBase);
+      found->second = found->second || decides;
+    }
+    std::erase_if(more_, [&](const Want& want) { return marked.at(want.path); });
+  }
+
+  Draft& draft_;
+  const Identity& identity_;
+  std::vector<Want>& wants_;
+  ExecClosure closure_;
+  Shown shown_;
+  std::set<std::string, std::less<>> directories_;
+  std::vector<Want> more_;
+  std::vector<std::string> programs_;
+};
+
+bool is_interpreter(std::string_view name) {
+  constexpr std::array kNames = std::to_array<std::string_view>(
+      {"ash",   "awk",  "bash",   "bun",    "busybox", "csh",    "dash",          "deno",   "emacs", "expect",
+       "fish",  "gawk", "gdb",    "guile",  "java",    "jshell", "julia",         "ksh",    "lua",   "luajit",
+       "m4",    "make", "mawk",   "mksh",   "node",    "nodejs", "nvim",          "octave", "perl",  "php",
+       "pwsh",  "pypy", "python", "racket", "rbash",   "ruby",   "scala",         "sed",    "sh",    "sqlite",
+       "tclsh", "tcsh", "vim",    "wish",   "yash",    "zsh",    "busybox-static"});
+  const std::size_t end = name.find_last_not_of("0123456789.-");
+  const std::string_view bare = end == std::string_view::npos ? name : name.substr(0, end + 1);
+  return std::ranges::find(kNames, bare) != kNames.end() || bare.starts_with("ld-linux") || bare.starts_with("ld-musl");
+}
+
+}  // namespace
+
+ExecQuestions exec_list_questions(const policy::Policy& policy, const plan::HostFacts& facts) {
+  if (policy.exec.mode != policy::ExecMode::kList) return {};
+  ExecClosure closure(policy, facts);
+  return {.paths = std::move(closure.ask_paths),
+          .programs = std::move(closure.ask_programs),
+          .libraries = std::move(closure.ask_libraries),
+          .library_path = std::move(closure.library_path)};
+}
+
+std::vector<std::string> want_exec_list(Draft& draft, const Identity& identity, std::vector<Want>& wants) {
+  if (draft.policy.exec.mode != policy::ExecMode::kList) return {};
+  return Listing(draft, identity, wants).run();
+}
+
+std::vector<ListedInterpreter> listed_interpreters(const policy::Policy& policy, const plan::HostFacts& facts) {
+  std::vector<ListedInterpreter> out;
+  if (policy.exec.mode != policy::ExecMode::kList) return out;
+  for (const ExecFile& file : ExecClosure(policy, facts).files) {
+    if (file.kind != ExecKind::kProgram) continue;
+    const bool loader = !file.named && (name_of(file.fact.real).starts_with("ld-"));
+    if (!loader && is_interpreter(name_of(file.fact.real))) out.push_back({.program = file.fact.real, .at = file.at});
+  }
+  return out;
+}
+
+}  // namespace cordon::planner
