@@ -31,6 +31,10 @@ std::string value_of(const Environment& environment, std::string_view name) {
   return {};
 }
 
+bool is_listed(const policy::Policy& policy, std::string_view variable) {
+  return std::ranges::any_of(policy.env, [&](const policy::EnvGrant& grant) { return grant.name == variable; });
+}
+
 bool holds_programs(std::string_view directory) {
   const std::string_view name = name_of(directory);
   return name == "bin" || name == "sbin";
@@ -90,7 +94,8 @@ void ExecClosure::look_up(const std::string& name, const Asker& asker) {
   fail(
       Code::kExecNotFound, asker,
       fmt::format("{}: {} is not on the target's PATH ({})", asker.words, base::shown(name), base::shown(search_path_)),
-      "install it, name it by its path, or let PATH in with 'env: [PATH]'");
+      is_listed(policy_, "PATH") ? "install it, or name it by its path"
+                                 : "install it, name it by its path, or let PATH in with 'env: [PATH]'");
 }
 
 void ExecClosure::program(const std::string& path, const Asker& asker, bool named) {

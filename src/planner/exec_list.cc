@@ -61,20 +61,25 @@ class Listing {
   }
 
  private:
-  /// Only what is the system's or an installation's: never what the target may write, never what covers a mask.
+  /// The loader's directory only where it is the system's: one that a program names is its own maker's choice.
   void open_directories() {
-    for (const auto* list : {&closure_.library_directories, &closure_.module_directories}) {
-      for (const std::string& path : *list) {
-        const PathFact* fact = fact_of(draft_.facts, path);
-        if (fact == nullptr || fact->state != PathState::kPresent || !is_directory(*fact)) continue;
-        const Want* through = shown_.through(fact->real);
-        if (through == nullptr || through->access != Access::kReadOnly) continue;
-        if (!in_base(draft_.facts, fact->real) && through->why != Why::kPrefix) continue;
-        if (fact->noexec || is_planted(draft_, identity_, *fact) || covers_a_mask(fact->real)) continue;
-        if (!directories_.insert(fact->real).second) continue;
-        add(*fact, Why::kPrefix, "exec: libraries", draft_.policy.exec.at.span);
-      }
+    for (const std::string& path : closure_.library_directories) {
+      const PathFact* fact = fact_of(draft_.facts, path);
+      if (fact != nullptr && in_base(draft_.facts, fact->real)) open_directory(*fact);
     }
+    for (const std::string& path : closure_.module_directories) {
+      if (const PathFact* fact = fact_of(draft_.facts, path)) open_directory(*fact);
+    }
+  }
+
+  /// Never what the target may write, never what covers a mask.
+  void open_directory(const PathFact& fact) {
+    if (fact.state != PathState::kPresent || !is_directory(fact) || fact.noexec) return;
+    const Want* through = shown_.through(fact.real);
+    if (through == nullptr || through->access != Access::kReadOnly) return;
+    if (is_planted(draft_, identity_, fact) || covers_a_mask(fact.real)) return;
+    if (!directories_.insert(fact.real).second) return;
+    add(fact, Why::kPrefix, "exec: libraries", draft_.policy.exec.at.span);
   }
 
   [[nodiscard]] bool covers_a_mask(std::string_view directory) const {

@@ -55,7 +55,8 @@ FakeHost with_git() {
 
 TEST(ExecList, MountsEverythingNoexecButTheListTheEntrypointAndTheirLibraries) {
   FakeHost host = with_git();
-  const plan::Plan plan = must_plan(host.plan(PolicyMaker("/home/me/p/run").write("/home/me/p/out").exec({"git"}).policy));
+  const plan::Plan plan =
+      must_plan(host.plan(PolicyMaker("/home/me/p/run").write("/home/me/p/out").exec({"git"}).policy));
   EXPECT_THAT(executable_mounts(plan),
               UnorderedElementsAre("/home/me/p/run", "/usr/bin/dash", "/usr/bin/git", "/usr/lib64"));
   EXPECT_THAT(started(plan), UnorderedElementsAre("/home/me/p/run", "/usr/bin/dash", "/usr/bin/git", kLoader));

@@ -96,6 +96,31 @@ TEST_P(ExecList, AListedInterpreterStartsNothingElse) {
   EXPECT_THAT(script(scene, python, "exec: all\n").out, HasSubstr("started\n")) << "the control";
 }
 
+TEST_P(ExecList, AVirtualEnvironmentLoadsItsModules) {
+  const Finished where = scene.bare(
+      {"python3", "-c", "import sys, _ctypes; print('%d.%d' % sys.version_info[:2]); print(_ctypes.__file__)"});
+  const std::string version = where.out.substr(0, where.out.find('\n'));
+  const std::string module = where.out.substr(version.size() + 1, where.out.rfind('\n') - version.size() - 1);
+  const std::string packages = "work/venv/lib/python" + version + "/site-packages";
+  scene.tree().write("work/venv/pyvenv.cfg", "home = /usr/bin\n");
+  scene.tree().make_directory("work/venv/bin");
+  scene.tree().link("work/venv/bin/python", "/usr/bin/python3");
+  scene.tree().copy(packages + "/module.so", module);
+  scene.tree().copy("work/out/module.so", module);
+  scene.tree().write("work/run.py",
+                     "import ctypes, sys\n"
+                     "ctypes.CDLL(sys.prefix + '/lib/python" +
+                         version +
+                         "/site-packages/module.so'); print('loaded')\n"
+                         "try: ctypes.CDLL('out/module.so'); print('written one loaded')\n"
+                         "except OSError: print('refused')\n");
+  for (const char* more : {"read: [./venv]\n", ""}) {
+    const Finished inside = scene.sandboxed("entrypoint: ./run.py\ninterpreter: ./venv/bin/python\nexec: ['true']\n" +
+                                            list("write", {"./out"}) + more);
+    EXPECT_EQ(inside.out, "loaded\nrefused\n") << more << inside;
+  }
+}
+
 TEST_P(ExecList, MemoryIsNoFileToStartFrom) {
   const std::string python =
       "import os\n"

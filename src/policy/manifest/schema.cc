@@ -86,8 +86,7 @@ Json key_schema(const Key& key) {
 std::string generation(Since since) { return since == Since::kCordon ? "yes" : ""; }
 
 std::string takes(const Key& key) {
-  if (std::holds_alternative<ExecTarget>(key.target))
-    return "a word, or a list of programs";
+  if (std::holds_alternative<ExecTarget>(key.target)) return "a word, or a list of programs";
   if (std::holds_alternative<NetworkTarget>(key.target)) return "a list of rules";
   if (!members_of(key).empty()) return "a map";
   return (takes_list(key) ? "a list; each entry is " : "") + std::string(rule_name(key.rule));
