@@ -2,6 +2,7 @@
 
 #include <dirent.h>
 #include <fmt/format.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -79,6 +80,49 @@ base::Result<base::Fd> open_records(const std::string& state_directory, approval
   CORDON_TRY(base::Fd directory, open_private(state_directory + "/runs", caller, missing));
   make_room(directory);
   return directory;
+}
+
+namespace {
+
+/// Some hundred destinations and names; what is larger is no record of ours.
+constexpr std::size_t kLongestRecord = 8 * 1024 * 1024;
+
+base::Result<std::string> read_whole(base::FdView records, const std::string& name) {
+  const auto at = [&](const auto& failure) { return base::fail(kernel::error_at(failure.error(), name)); };
+  auto file = kernel::openat(records, name.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
+  if (!file) return at(file);
+  const auto facts = kernel::statx(*file);
+  if (!facts) return at(facts);
+  if (!S_ISREG(facts->stx_mode) || facts->stx_size > kLongestRecord)
+    return base::fail(base::Error{.operation = "read", .subject = name, .detail = "it is no record of a run"});
+  std::string out(static_cast<std::size_t>(facts->stx_size), '\0');
+  std::size_t have = 0;
+  while (have < out.size()) {
+    const auto got = kernel::pread(*file, std::as_writable_bytes(std::span(out)).subspan(have), have);
+    if (!got) return at(got);
+    if (*got == 0) break;
+    have += *got;
+  }
+  out.resize(have);
+  return out;
+}
+
+}  // namespace
+
+base::Result<std::optional<StoredRecord>> find_record(const std::string& state_directory, approval::Caller caller,
+                                                      std::string_view id) {
+  if (state_directory.empty()) return std::nullopt;
+  const approval::Opened place = approval::open_private_directory(state_directory + "/runs", caller);
+  if (place.state == approval::Opened::State::kUntrusted)
+    return base::fail(base::Error{.operation = "open", .subject = state_directory + "/runs", .detail = place.why});
+  if (place.state == approval::Opened::State::kAbsent) return std::nullopt;
+  std::vector<std::string> names = records_in(place.fd);
+  std::erase_if(names, [&](const std::string& name) { return !name.starts_with(id); });
+  if (names.empty() || (!id.empty() && names.size() > 1)) return std::nullopt;
+  StoredRecord out{.id = names.back().substr(0, names.back().size() - std::string_view(".json").size()),
+                   .document = {}};
+  CORDON_TRY(out.document, read_whole(place.fd, names.back()));
+  return out;
 }
 
 base::Result<void> write_record(base::FdView records, const std::string& id, std::string_view document) {

@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -31,6 +32,16 @@ enum class Missing : std::uint8_t { kMake, kLeave };
 /// nothing.
 base::Result<base::Fd> open_records(const std::string& state_directory, policy::approval::Caller caller,
                                     Missing missing);
+
+/// A record as it stands.
+struct StoredRecord {
+  std::string id;
+  std::string document;
+};
+/// The newest, or that of the one run whose ID begins like this. Nothing where there is none, or more than one. Makes
+/// and removes nothing.
+base::Result<std::optional<StoredRecord>> find_record(const std::string& state_directory,
+                                                      policy::approval::Caller caller, std::string_view id);
 
 base::Result<void> write_record(base::FdView records, const std::string& id, std::string_view document);
 

@@ -154,6 +154,7 @@ Json destination_json(const plan::Destination& one) {
   put_text(out, "why", one.why);
   put_text(out, "address", one.address);
   put_text(out, "block", one.block);
+  if (one.can_be_opened) out["can_be_opened"] = true;
   return out;
 }
 

@@ -99,6 +99,10 @@ bool fully_enforced(const std::vector<LayerLine>& layers);
 /// Empty for a clean run. Every line starts with "cordon: ".
 std::string text(const Report& report, const Style& style);
 
+/// All of it, also after success and however much it is; without the prefix. For `explain`. Not of a run that failed to
+/// be set up: that one was refused.
+std::string everything(const Report& report, const Style& style);
+
 /// Stable, kebab-case: "exited", "signalled", "time-limit", "ended-on-request", "promise-lapsed", "not-executed",
 /// "not-set-up".
 std::string_view ending_code(Ending ending);

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <csignal>
+#include <limits>
 #include <map>
 #include <string>
 #include <string_view>
@@ -21,9 +22,17 @@ constexpr std::size_t kDenialsShown = 8;  // one screen; the rest is counted
 constexpr std::size_t kAliasesShown = 4;
 constexpr std::string_view kPrefix = "cordon: ", kDeeper = "cordon:   ";
 
+/// One screen on standard error at the end of a run; or everything, on standard output, for who asks.
+enum class Extent : std::uint8_t { kOneScreen, kEverything };
+
 class Lines {
  public:
-  explicit Lines(const Style& style) : style_(style) {}
+  Lines(const Style& style, Extent extent) : style_(style), extent_(extent) {}
+  [[nodiscard]] bool is_everything() const { return extent_ == Extent::kEverything; }
+  /// Of these many, how many are said.
+  [[nodiscard]] std::size_t most(std::size_t on_one_screen) const {
+    return is_everything() ? std::numeric_limits<std::size_t>::max() : on_one_screen;
+  }
   void say(std::string_view prose) { add("", Paint::kNone, prose, 2); }
   void say(std::string_view label, Paint paint, std::string_view prose) { add(label, paint, prose, 2); }
   /// Two columns deeper: it belongs to the line above.
@@ -37,9 +46,11 @@ class Lines {
  private:
   void add(std::string_view label, Paint paint, std::string_view prose, std::size_t hang,
            std::string_view prefix = kPrefix) {
+    if (is_everything()) prefix.remove_prefix(kPrefix.size());
     out_ += laid_out({std::string(prefix), std::string(label), paint, std::string(prose), hang}, style_);
   }
   const Style& style_;
+  Extent extent_;
   std::string out_;
 };
 
@@ -96,11 +107,11 @@ std::string denied_act(const Denial& denial) {
 
 /// One for each kind of grant; of hosts, the first few.
 void say_grants(Lines& lines, const Report& report) {
-  constexpr std::size_t kMost = 3;
+  const std::size_t most = lines.most(3);
   std::vector<std::string_view> said;
   for (const Denial& denial : report.denials) {
     const bool told = std::ranges::find(said, std::string_view(denial.grant)) != said.end();
-    if (said.size() == kMost || told || denial.grant.empty()) continue;
+    if (said.size() == most || told || denial.grant.empty()) continue;
     said.emplace_back(denial.grant);
     const bool port_unknown = denial.act == "look-up";
     lines.mend(fmt::format("to allow it, write in the manifest: {}{}", denial.grant,
@@ -115,12 +126,12 @@ std::string destination_words(const plan::Destination& one) {
 
 /// What a person allowed during the run is forgotten with it: this is the line that would keep it.
 void say_allowed_on_request(Lines& lines, const Report& report) {
-  constexpr std::size_t kMost = 8;
+  const std::size_t most = lines.most(8);
   std::vector<std::string> said;
   for (const plan::Destination& one : report.destinations) {
     const std::string grant = network_grant(one.host, one.port);
     const bool told = std::ranges::find(said, grant) != said.end();
-    if (one.reach != plan::Reach::kGateAdmitted || told || said.size() == kMost) continue;
+    if (one.reach != plan::Reach::kGateAdmitted || told || said.size() == most) continue;
     lines.say("allowed:", Paint::kGreen, fmt::format("{}, because you said so", destination_words(one)));
     lines.mend(fmt::format("to allow it always, write in the manifest: {}", grant));
     said.push_back(grant);
@@ -170,7 +181,7 @@ void say_blocked(Lines& lines, const Report& report) {
 
 /// What was granted and could not be reached explains a failure, and nothing else.
 void say_unreached(Lines& lines, const Report& report) {
-  const bool failed = report.ending == Ending::kExited && report.exit_code != 0;
+  const bool failed = lines.is_everything() || (report.ending == Ending::kExited && report.exit_code != 0);
   std::map<std::string, std::uint64_t> beyond;  // a flood of names must not push the other lines off the screen
   for (const plan::Destination& one : report.destinations) {
     if (one.reach == plan::Reach::kUnreachable && failed)
@@ -190,15 +201,17 @@ bool is_worth_saying(const Denial& denial, const Report& report) {
 void say_denials(Lines& lines, const Report& whole) {
   Report report = whole;
   std::erase_if(report.denials, [&](const Denial& denial) {
-    const bool silent = !is_worth_saying(denial, whole);
+    const bool silent = !lines.is_everything() && !is_worth_saying(denial, whole);
     if (silent) report.denials_total -= denial.count;
     return silent;
   });
   if (report.denials.empty()) return;
-  for (std::size_t i = 0; i < std::min(report.denials.size(), kDenialsShown); ++i)
-    lines.say("denied:", Paint::kYellow, denied_act(report.denials[i]));
+  const std::size_t shown = std::min(report.denials.size(), lines.most(kDenialsShown));
   std::uint64_t told = 0;
-  for (std::size_t i = 0; i < std::min(report.denials.size(), kDenialsShown); ++i) told += report.denials[i].count;
+  for (std::size_t i = 0; i < shown; ++i) {
+    lines.say("denied:", Paint::kYellow, denied_act(report.denials[i]));
+    told += report.denials[i].count;
+  }
   if (report.denials_total > told)
     lines.say("denied:", Paint::kYellow, fmt::format("and {} more", report.denials_total - told));
   say_grants(lines, report);
@@ -236,20 +249,21 @@ void say_degradations(Lines& lines, const Report& report) {
 void say_notes(Lines& lines, const Report& report) {
   const bool failed = report.ending == Ending::kSignalled ? !is_plain(report.signal)
                                                           : report.ending == Ending::kExited && report.exit_code != 0;
-  if (!failed || std::ranges::none_of(report.notes, may_explain)) return;
-  lines.say(report.ending == Ending::kSignalled
-                ? std::string("this may be why:")
-                : fmt::format("the target ended with code {}; this may be why:", report.exit_code));
+  if ((!failed && !lines.is_everything()) || std::ranges::none_of(report.notes, may_explain)) return;
+  if (!failed) {
+    lines.say("of this run was noted:");
+  } else if (report.ending == Ending::kSignalled) {
+    lines.say("this may be why:");
+  } else {
+    lines.say(fmt::format("the target ended with code {}; this may be why:", report.exit_code));
+  }
   for (const plan::Note& note : report.notes)
     if (may_explain(note)) lines.below(note.text + place(note.at));
 }
 
-}  // namespace
-
-std::string text(const Report& report, const Style& style) {
-  if (report.failure) return text(refused(report), {}, report.executed ? "" : "nothing was run", style);
-  Lines lines(style);
-  say_ending(lines, report);
+std::string told(const Report& report, const Style& style, Extent extent) {
+  Lines lines(style, extent);
+  if (extent == Extent::kOneScreen || report.ending == Ending::kLapsed) say_ending(lines, report);
   say_denials(lines, report);
   say_allowed_on_request(lines, report);
   say_untunneled(lines, report);
@@ -263,5 +277,14 @@ std::string text(const Report& report, const Style& style) {
   say_notes(lines, report);
   return lines.take();
 }
+
+}  // namespace
+
+std::string text(const Report& report, const Style& style) {
+  if (report.failure) return text(refused(report), {}, report.executed ? "" : "nothing was run", style);
+  return told(report, style, Extent::kOneScreen);
+}
+
+std::string everything(const Report& report, const Style& style) { return told(report, style, Extent::kEverything); }
 
 }  // namespace cordon::report

@@ -1,0 +1,79 @@
+// `cordon explain`: what the last run was denied, from its record.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "support/scene.h"
+
+namespace cordon::test {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::Not;
+
+class ExplainCommand : public testing::TestWithParam<Identity> {
+ protected:
+  ExplainCommand() { scene.tree().write("work/s.sh", "#!/bin/sh\n/usr/bin/id; /usr/bin/env; exit 4\n", 0755); }
+  [[nodiscard]] Finished ran(const std::string& lines) const { return scene.sandboxed("entrypoint: ./s.sh\n" + lines); }
+  [[nodiscard]] Finished explain(std::vector<std::string> words = {}) const {
+    words.insert(words.begin(), "explain");
+    return scene.cordon(words).run();
+  }
+  [[nodiscard]] fs::path runs() const { return fs::path(scene.home()) / ".local/state/cordon/runs"; }
+  Scene scene{GetParam()};
+};
+INSTANTIATE_TEST_SUITE_P(As, ExplainCommand, testing::ValuesIn(identities()), identity_name);
+
+TEST_P(ExplainCommand, IsAboutTheLastRunUnlessAnotherIsNamed) {
+  EXPECT_EQ(ran("").code, 4);
+  std::vector<std::string> ids;
+  for (const fs::directory_entry& entry : fs::directory_iterator(runs())) ids.push_back(entry.path().stem());
+  ASSERT_EQ(ids.size(), 1U);
+  const Finished denied = explain();
+  EXPECT_EQ(denied.code, 0) << denied;
+  EXPECT_THAT(denied.out, AllOf(HasSubstr("denied: starting /usr/bin/id"), HasSubstr("denied: starting /usr/bin/env"),
+                                HasSubstr("exec: all"), HasSubstr("ended with code 4")))
+      << denied;
+  EXPECT_EQ(denied.err, "");
+  EXPECT_EQ(ran("exec: all\n").code, 4);
+  EXPECT_THAT(explain().out, AllOf(HasSubstr("nothing that is recorded was denied"), Not(HasSubstr("/usr/bin/id"))));
+  EXPECT_EQ(explain({ids.front()}).out, denied.out);
+  EXPECT_EQ(std::distance(fs::directory_iterator(runs()), {}), 2) << "to explain takes nothing away";
+}
+
+TEST_P(ExplainCommand, ShowsTheRecordItselfAsJson) {
+  EXPECT_EQ(ran("").code, 4);
+  std::ifstream file(fs::directory_iterator(runs())->path());
+  EXPECT_EQ(explain({"--json"}).out, std::string(std::istreambuf_iterator<char>(file), {}));
+}
+
+TEST_P(ExplainCommand, ARefusedRunIsExplainedToo) {
+  EXPECT_EQ(ran("read: [./nothing, /proc/1/environ]\n").code, 125);
+  EXPECT_THAT(explain().out, HasSubstr("it was refused; nothing was run"));
+}
+
+TEST_P(ExplainCommand, WithoutARunThereIsAReasonAndAMend) {
+  const Finished said = explain();
+  EXPECT_EQ(said.code, 125);
+  EXPECT_THAT(said.err, AllOf(HasSubstr("no run of yours is recorded here"), HasSubstr("cordon run MANIFEST"))) << said;
+  EXPECT_EQ(ran("exec: all\n").code, 4);
+  EXPECT_THAT(explain({"nothing-like-it"}).err, HasSubstr("has an ID like nothing-like-it"));
+  EXPECT_THAT(explain({"../../x"}).err, HasSubstr("has an ID like"));
+}
+
+TEST_P(ExplainCommand, WhatStandsInARecordsPlaceIsNotTaken) {
+  EXPECT_EQ(ran("exec: all\n").code, 4);
+  const fs::path later = runs() / "29991231T000000.000000000Z-1.json";
+  fs::create_symlink("/etc/passwd", later);
+  EXPECT_EQ(explain().code, 125);
+  fs::remove(later);
+  std::ofstream(later) << "{\"schema_version\": 1}";
+  EXPECT_EQ(explain().code, 125);
+}
+
+}  // namespace
+}  // namespace cordon::test
