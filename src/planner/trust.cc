@@ -55,6 +55,17 @@ std::vector<std::string> trust_questions(const policy::Policy& policy) {
   return out;
 }
 
+namespace {
+
+bool is_denied(const policy::Policy& policy, const plan::HostFacts& facts, std::string_view real) {
+  return std::ranges::any_of(policy.deny, [&](const policy::PathGrant& deny) {
+    const plan::PathFact* fact = fact_of(facts, deny.path);
+    return fact != nullptr && within(real, fact->real.empty() ? std::string_view(deny.path) : fact->real);
+  });
+}
+
+}  // namespace
+
 void want_trust(const Draft& draft, const Shields& shields, std::vector<Want>& wants, std::vector<Link>& links) {
   if (!has_way_out(draft.policy)) return;
   for (const TrustSetting& setting : draft.policy.posture.trust) {
@@ -62,6 +73,7 @@ void want_trust(const Draft& draft, const Shields& shields, std::vector<Want>& w
     for (const std::string& path : setting.paths) {
       const plan::PathFact* fact = usable(draft.facts, path);
       if (fact == nullptr || in_base(draft.facts, fact->real)) continue;
+      if (is_denied(draft.policy, draft.facts, fact->real)) continue;
       // Nobody named the store, as a `read:` line would: the variable alone opens none.
       if (shields.hiding(path, Access::kReadOnly) != nullptr) continue;
       if (shields.hiding(fact->real, Access::kReadOnly) != nullptr) continue;

@@ -5,7 +5,7 @@
 #include <filesystem>
 #include <fstream>
 
-#include "support/scene.h"
+#include "support/promise.h"
 
 namespace cordon::test {
 namespace {
@@ -52,8 +52,8 @@ TEST_P(ExplainCommand, ShowsTheRecordItselfAsJson) {
 }
 
 TEST_P(ExplainCommand, ARefusedRunIsExplainedToo) {
-  EXPECT_EQ(ran("read: [./nothing, /proc/1/environ]\n").code, 125);
-  EXPECT_THAT(explain().out, HasSubstr("it was refused; nothing was run"));
+  EXPECT_EQ(scene.cordon({"run", scene.manifest("entrypoint: ./s.sh\n", "new.yaml")}).run().code, 125);
+  EXPECT_THAT(explain().out, AllOf(HasSubstr("it was refused; nothing was run"), HasSubstr("cordon approve")));
 }
 
 TEST_P(ExplainCommand, WithoutARunThereIsAReasonAndAMend) {
