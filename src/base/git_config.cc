@@ -147,7 +147,11 @@ class Reader {
       return out_.lines.push_back({Setting::kInclude, std::move(value)});
     if (section_ == "includeif" && key == "path")
       return out_.lines.push_back({Setting::kConditionalInclude, std::move(value)});
+    const bool replaces = section_ == "url" && (key == "insteadof" || key == "pushinsteadof");
+    if (replaces && subsection_.starts_with(kCommandUrl))
+      return out_.lines.push_back({Setting::kProgram, subsection_.substr(kCommandUrl.size()), "url." + key});
     if (names_git_program(section_, key, value)) {
+      if (value.starts_with(kCommandUrl)) value.erase(0, kCommandUrl.size());
       const std::string middle = has_subsection_ ? "." + subsection_ : std::string();
       out_.lines.push_back({Setting::kProgram, std::move(value), section_ + middle + "." + key});
     }

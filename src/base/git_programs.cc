@@ -68,6 +68,19 @@ constexpr std::size_t kLongestWord = 4'095;  // of a path
 bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\r' || c == '\n'; }
 bool is_of_name(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; }
 
+bool moves_elsewhere(std::string_view word) {
+  constexpr auto kMoving = std::to_array<std::string_view>({"cd", "pushd", "chdir", "eval", "source", ".", "-C"});
+  return std::ranges::find(kMoving, word) != kMoving.end() || word.starts_with("--directory") ||
+         word.starts_with("--chdir");
+}
+
+/// "[" alone is a command.
+bool matches_names(std::string_view word) {
+  const std::size_t open = word.find('[');
+  return word.find_first_of("*?") != std::string_view::npos ||
+         (open != std::string_view::npos && word.find(']', open) != std::string_view::npos);
+}
+
 class Words {
  public:
   explicit Words(std::string_view value) : value_(value) {}
@@ -174,9 +187,32 @@ class Words {
 bool names_git_program(std::string_view section, std::string_view key, std::string_view value) {
   if (section == "alias") return value.starts_with('!');
   if (section == "submodule") return key == "update" && value.starts_with('!');
-  if (section == "remote" && key == "url") return value.starts_with("ext::");
+  if (section == "remote" && (key == "url" || key == "pushurl")) return value.starts_with(kCommandUrl);
   return std::ranges::any_of(
       kPrograms, [&](const Named& each) { return each.section == section && (each.key.empty() || each.key == key); });
+}
+
+bool is_read_as_words(std::string_view value) {
+  for (std::size_t at = value.find("${"); at != std::string_view::npos; at = value.find("${", at + 1)) {
+    const std::string_view inner = value.substr(at + 2, value.find('}', at) - at - 2);
+    if (!std::ranges::all_of(inner, is_of_name)) return false;
+  }
+  std::vector<std::string_view> set;
+  while (!value.empty()) {
+    const std::size_t end = std::min(value.find_first_of(" \t\r\n\"';|&()`", 0), value.size());
+    const std::string_view word = value.substr(0, end);
+    value.remove_prefix(std::min(end + 1, value.size()));
+    if (moves_elsewhere(word) || matches_names(word)) return false;
+    const bool uses_one = std::ranges::any_of(set, [&](std::string_view name) {
+      return word.find("$" + std::string(name)) != std::string_view::npos ||
+             word.find("${" + std::string(name)) != std::string_view::npos;
+    });
+    if (uses_one) return false;
+    const std::size_t equals = word.find('=');
+    const std::string_view name = word.substr(0, equals);
+    if (equals != std::string_view::npos && !name.empty() && std::ranges::all_of(name, is_of_name)) set.push_back(name);
+  }
+  return true;
 }
 
 bool git_starts_unasked(std::string_view setting) {

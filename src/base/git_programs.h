@@ -13,8 +13,15 @@
 
 namespace cordon::base {
 
+/// git-remote-ext(1): what follows in such a URL is a command.
+inline constexpr std::string_view kCommandUrl = "ext::";
+
 /// Of git-config(1), and of git-lfs. `section` and `key` in small letters; `value` matters for some.
 bool names_git_program(std::string_view section, std::string_view key, std::string_view value);
+
+/// False where a word is not what it seems to be: the command changes its directory, matches names, falls back to a
+/// value, sets a variable and uses it. What it starts can then not be told from its words.
+bool is_read_as_words(std::string_view value);
 
 /// Git starts it without being asked for it by name: a filter, and no alias. `setting`: "alias.st". Of the others only
 /// what a command starts counts: the rest of an alias is its data.

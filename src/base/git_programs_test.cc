@@ -50,6 +50,18 @@ TEST(GitPrograms, TheFirstPathOfEachCommandIsWhatStarts) {
                           GitProgramWord{.text = "e/f", .starts = true}));
 }
 
+TEST(GitPrograms, ACommandThatIsMoreThanItsWordsIsToldFromOneThatIsNot) {
+  for (const char* plain :
+       {"./tools/clean %f", "less -R", "git-lfs smudge -- %f", "sh -c './x y'", "diff-so-fancy | less -F",
+        "!f() { test \"$1\" = get && echo x; }; f", "[ -x a/b ]", "$HOME/p/x", "${HOME}/p/x", "A=b/c tool"})
+    EXPECT_TRUE(is_read_as_words(plain)) << plain;
+  for (const char* odd : {"cd tools && ./a", "\"tools/[b]\" %f", "tools/*.sh", "t?ols/x", "make -s -C tools x",
+                          "${NOPE:-tools/c}", "A=tools; $A/d", "A=tools sh -c '${A}/d'", "sh -c 'cd tools; exec ./g'",
+                          "env --chdir=tools ./a", "eval x", ". tools/env"})
+    EXPECT_FALSE(is_read_as_words(odd)) << odd;
+  for (const char* broken : {"", "${", "$", "[", "]", "=", "${}", "'"}) static_cast<void>(is_read_as_words(broken));
+}
+
 TEST(GitPrograms, AnyTextIsReadWithinItsBound) {
   EXPECT_THAT(texts(std::string(100'000, 'a')), IsEmpty());
   std::string many;

@@ -49,6 +49,10 @@ void GitPrograms::add(const base::GitConfig::Line& line, const PathFact& by, con
   const std::vector<base::GitProgramWord> words = base::words_of_git_program(line.value);
   if (words.size() == base::kMostGitProgramWords)
     reader_.cannot_tell(by, "one of its settings is a command of more words than are looked at");
+  if (base::git_starts_unasked(line.name) && !base::is_read_as_words(line.value) && reader_.is_written(root) &&
+      seen_.insert(line.name + '\0' + line.value).second) {
+    told_.push_back({.path = {}, .setting = line.name, .by = by.real});
+  }
   for (const base::GitProgramWord& word : words) {
     if (!word.starts && !base::git_starts_unasked(line.name)) continue;
     for (const std::string& path : places_of(reader_.facts(), word, root)) {

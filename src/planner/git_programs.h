@@ -18,7 +18,8 @@
 
 namespace cordon::planner {
 
-/// Git starts `path` when `setting` of the configuration `by` says so; nothing holds it.
+/// Git starts `path` when `setting` of the configuration `by` says so; nothing holds it. No path: a command whose words
+/// do not tell what it starts.
 struct ToldProgram {
   std::string path, setting, by;
 };

@@ -110,6 +110,13 @@ std::vector<std::string> Shields::told() const {
       out.push_back(fmt::format("git on this host runs {} more such programs", told_.size() - kMost));
       break;
     }
+    if (each.path.empty()) {
+      out.push_back(
+          fmt::format("git on this host runs a command for '{}' ({} says so) whose words do not tell what it "
+                      "starts: that may be a file that the target can write",
+                      base::shown(each.setting), base::shown(each.by)));
+      continue;
+    }
     out.push_back(fmt::format("git on this host runs {} for '{}' ({} says so): the target may write it",
                               base::shown(each.path), base::shown(each.setting), base::shown(each.by)));
   }

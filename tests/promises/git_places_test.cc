@@ -96,6 +96,27 @@ TEST_P(GitPlaces, AProgramBehindAnAliasIsToldBeforeAndWhenItChanged) {
   EXPECT_TRUE(run.says(tool + " was changed: git's configuration names it, and git may run it")) << run;
 }
 
+TEST_P(GitPlaces, ACommandWhoseWordsDoNotTellWhatItStartsIsTold) {
+  const std::string manifest = scene.manifest(act_manifest({"exit=0"}, list("write", {"./p"})));
+  for (const char* lines : {"[core]\n\tfsmonitor = cd tools && ./a\n", "[filter \"b\"]\n\tclean = tools/[b] %f\n",
+                            "[filter \"c\"]\n\tclean = make -s -C tools x\n"}) {
+    scene.tree().write("work/p/.git/config", lines);
+    const Finished said = scene.cordon({"validate", manifest}).run();
+    EXPECT_TRUE(said.says("whose words do not tell what it starts")) << lines << said;
+  }
+  scene.tree().write("work/p/.git/config", "[filter \"c\"]\n\tclean = make -s x\n");
+  EXPECT_FALSE(scene.cordon({"validate", manifest}).run().says("whose words do not tell"));
+}
+
+TEST_P(GitPlaces, ACommandInAUrlIsHeldAsAnyOther) {
+  const std::string first = scene.tree().write("work/p/tools/a", "safe"),
+                    second = scene.tree().write("work/p/tools/b", "safe");
+  allowed({"append=" + first, "append=" + second});
+  scene.tree().write("work/p/.git/config",
+                     "[remote \"o\"]\n\tpushurl = ext::./tools/a\n[url \"ext::./tools/b \"]\n\tinsteadOf = x:\n");
+  denied({"append=" + first, "append=" + second});
+}
+
 TEST_P(GitPlaces, AConfigurationInTheProjectThatTheUsersTakesInIsHeld) {
   const std::string taken = scene.tree().write("work/p/shared.gitconfig", "[user]\n\tname = t\n");
   const std::string next = scene.tree().write("work/p/next.gitconfig", "");
