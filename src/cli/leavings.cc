@@ -17,10 +17,13 @@ namespace {
 namespace approval = policy::approval;
 
 /// Private, or not used: as root, with somebody's $HOME, this must not be led elsewhere by that person's links.
-base::Result<base::Fd> open_private(const std::string& path, approval::Caller caller) {
-  approval::Opened there = approval::open_private_directory(path, caller);
-  if (there.state == approval::Opened::State::kPrivate) return std::move(there.fd);
-  return approval::make_private_directory(path, caller);
+base::Result<base::Fd> open_private(const std::string& state_directory, base::FdView state, const std::string& name,
+                                    approval::Caller caller) {
+  if (state.valid()) {
+    approval::Opened there = approval::open_private_directory_in(state, name, caller);
+    if (there.state == approval::Opened::State::kPrivate) return std::move(there.fd);
+  }
+  return approval::make_private_directory(state_directory + "/" + name, caller);
 }
 
 /// One that is older than any mount takes; it holds one directory of the kernel's, or nothing.
@@ -53,14 +56,19 @@ std::vector<plan::HeldPoint> clean_holds(const std::string& state_directory) {
 
 std::string hold_registry_of(const std::string& state_directory) { return state_directory + "/holds"; }
 
-std::string hold_registry(const std::string& state_directory, approval::Caller caller) {
-  if (state_directory.empty() || !open_private(hold_registry_of(state_directory), caller)) return {};
+base::Fd open_state(const std::string& state_directory, approval::Caller caller) {
+  if (state_directory.empty()) return {};
+  return approval::open_private_directory(state_directory, caller).fd;
+}
+
+std::string hold_registry(const std::string& state_directory, base::FdView state, approval::Caller caller) {
+  if (state_directory.empty() || !open_private(state_directory, state, "holds", caller)) return {};
   return hold_registry_of(state_directory);
 }
 
-std::string work_place(const std::string& state_directory, approval::Caller caller) {
+std::string work_place(const std::string& state_directory, base::FdView state, approval::Caller caller) {
   if (state_directory.empty()) return {};
-  const auto directory = open_private(state_directory + "/work", caller);
+  const auto directory = open_private(state_directory, state, "work", caller);
   if (!directory) return {};
   const auto facts = kernel::statx(*directory);
   // Two links: nothing is below. Some file systems do not count them, and are looked at.

@@ -255,7 +255,7 @@ base::Result<plan::Outcome, Stop> Job::start_and_wait(const plan::Plan& plan) {
   prepared_.reset();
   if (enforce::hold::Holds::needed_by(plan)) {
     prepared.set_hold_registry(hold_registry(state_directory(context_.invocation.caller, own_home(host_->facts)),
-                                             approval_caller(context_.invocation)));
+                                             host_->state, approval_caller(context_.invocation)));
   }
   prepared.set_when_mounted([this] { host_->session.pins().release(); });
   const host::AutoExecWatch watch = watch_writes(context_.invocation.caller, host_->facts, plan);
@@ -350,7 +350,7 @@ void Job::record(const std::string& document) {
 
 void Job::find_records(Missing missing) {
   const std::string directory = state_directory(context_.invocation.caller, own_home(host_->facts));
-  if (auto opened = open_records(directory, approval_caller(context_.invocation), missing))
+  if (auto opened = open_records(directory, host_->state, approval_caller(context_.invocation), missing))
     records_ = std::move(*opened);
 }
 

@@ -21,8 +21,11 @@ namespace {
 namespace approval = policy::approval;
 
 /// Private, or not used: as root, with somebody's $HOME, this must not be led elsewhere by that person's links.
-base::Result<base::Fd> open_private(const std::string& path, approval::Caller caller, Missing missing) {
-  approval::Opened there = approval::open_private_directory(path, caller);
+base::Result<base::Fd> open_private(const std::string& state_directory, base::FdView state, approval::Caller caller,
+                                    Missing missing) {
+  const std::string path = state_directory + "/runs";
+  approval::Opened there = state.valid() ? approval::open_private_directory_in(state, "runs", caller)
+                                         : approval::open_private_directory(path, caller);
   if (there.state == approval::Opened::State::kPrivate) return std::move(there.fd);
   if (missing == Missing::kLeave) return base::fail(base::Error{.operation = "open", .subject = path, .code = ENOENT});
   return approval::make_private_directory(path, caller);
@@ -73,11 +76,12 @@ std::string new_run_id() {
   return in_utc(at, "{:04}{:02}{:02}T{:02}{:02}{:02}") + fmt::format(".{:09}Z-{}", at.tv_nsec, ::getpid());
 }
 
-base::Result<base::Fd> open_records(const std::string& state_directory, approval::Caller caller, Missing missing) {
+base::Result<base::Fd> open_records(const std::string& state_directory, base::FdView state, approval::Caller caller,
+                                    Missing missing) {
   if (state_directory.empty())
     return base::fail(
         base::Error{.operation = "open", .subject = "", .detail = "neither XDG_STATE_HOME nor a home is set"});
-  CORDON_TRY(base::Fd directory, open_private(state_directory + "/runs", caller, missing));
+  CORDON_TRY(base::Fd directory, open_private(state_directory, state, caller, missing));
   make_room(directory);
   return directory;
 }

@@ -29,9 +29,9 @@ enum class Missing : std::uint8_t { kMake, kLeave };
 
 /// The directory of the records, opened, with room for one more: the oldest are gone. Apart from writing, so that it
 /// can be done while the target starts; a run that is killed then leaves nothing that was not there, so it makes
-/// nothing.
-base::Result<base::Fd> open_records(const std::string& state_directory, policy::approval::Caller caller,
-                                    Missing missing);
+/// nothing. `state` is that directory where it is open already.
+base::Result<base::Fd> open_records(const std::string& state_directory, base::FdView state,
+                                    policy::approval::Caller caller, Missing missing);
 
 /// A record as it stands.
 struct StoredRecord {

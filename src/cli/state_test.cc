@@ -26,7 +26,7 @@ class Records : public testing::Test {
   [[nodiscard]] std::string state() const { return (root_ / "state" / "cordon").string(); }
   [[nodiscard]] fs::path runs() const { return fs::path(state()) / "runs"; }
   [[nodiscard]] bool write(const std::string& id) const {
-    const auto records = open_records(state(), caller_, Missing::kMake);
+    const auto records = open_records(state(), {}, caller_, Missing::kMake);
     return records && write_record(*records, id, "{}\n").has_value();
   }
   [[nodiscard]] long count() const { return std::distance(fs::directory_iterator(runs()), fs::directory_iterator()); }
@@ -82,14 +82,14 @@ TEST_F(Records, ALinkInTheRecordsPlaceIsNotFollowed) {
 }
 
 TEST_F(Records, AreMadeOnlyWhereThatIsAskedFor) {
-  EXPECT_FALSE(open_records(state(), caller_, Missing::kLeave).has_value());
+  EXPECT_FALSE(open_records(state(), {}, caller_, Missing::kLeave).has_value());
   EXPECT_FALSE(fs::exists(state()));
   EXPECT_TRUE(write("a"));
-  EXPECT_TRUE(open_records(state(), caller_, Missing::kLeave).has_value());
+  EXPECT_TRUE(open_records(state(), {}, caller_, Missing::kLeave).has_value());
 }
 
 TEST_F(Records, WithoutAHomeThereIsAReasonAndNoRecord) {
-  EXPECT_FALSE(open_records("", caller_, Missing::kMake).has_value());
+  EXPECT_FALSE(open_records("", {}, caller_, Missing::kMake).has_value());
 }
 
 TEST(RunId, SortsByTimeAndIsUnique) {

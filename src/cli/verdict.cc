@@ -102,14 +102,17 @@ base::Result<policy::Posture, Stop> posture_of(const Invocation& invocation, con
 }
 
 base::Result<Host, Stop> open_host(const Invocation& invocation, const WhenIntroduced& when_introduced) {
-  Host out{host::Session(invocation.caller, host::cache_location(invocation.caller, CORDON_BUILD_ID)), {}};
+  Host out{.session = host::Session(invocation.caller, host::cache_location(invocation.caller, CORDON_BUILD_ID)),
+           .facts = {}};
   if (auto answered = out.session.answer({}, out.facts); !answered)
     return base::fail(stop(report::refused(answered.error(), "host-unanswered", "")));
   if (when_introduced) when_introduced(out.facts);
   const std::string state = state_directory(invocation.caller, own_home(out.facts));
   out.session.take_as_absent(clean_holds(state));
-  out.facts.work_place = work_place(state, approval_caller(invocation));
-  static_cast<void>(hold_registry(state, approval_caller(invocation)));  // so that this run's plan can hide it
+  out.state = open_state(state, approval_caller(invocation));
+  out.facts.work_place = work_place(state, out.state, approval_caller(invocation));
+  static_cast<void>(
+      hold_registry(state, out.state, approval_caller(invocation)));  // so that this run's plan can hide it
   out.facts.own_places = own_places(invocation, out.facts);
   return out;
 }

@@ -62,6 +62,7 @@ struct Opened {
 struct Host {
   host::Session session;
   plan::HostFacts facts;
+  base::Fd state = {};  ///< Cordon's state directory, where it stood; else invalid
 };
 /// Called as soon as the host has been introduced (who, where, which features), before anything of ours is looked at.
 using WhenIntroduced = std::function<void(const plan::HostFacts& facts)>;

@@ -17,6 +17,21 @@ Opened untrusted(std::string why) { return {.state = Opened::State::kUntrusted, 
 
 bool is_foreign(uid_t owner, Caller caller) { return owner != 0 && owner != caller.uid; }
 
+Opened open_entry(base::FdView directory, const std::string& name, mode_t type, Caller caller) {
+  auto object = kernel::openat(directory, name.c_str(), O_PATH | O_NOFOLLOW);
+  if (!object) {
+    if (object.error().code == ENOENT) return {};
+    return untrusted("its entry cannot be opened: " + in_words(object.error().code));
+  }
+  const auto facts = facts_of(*object);
+  if (!facts) return untrusted("its entry cannot be examined: " + in_words(facts.error().code));
+  if (facts->id.type != type) {
+    return untrusted(type == S_IFREG ? "its entry is not a regular file" : "its entry is not a directory");
+  }
+  if (auto why = why_not_private(*object, *facts, caller)) return untrusted("its entry " + *why);
+  return {.state = Opened::State::kPrivate, .fd = std::move(*object), .why = {}};
+}
+
 /// Passes one component that stands, or makes it 0700 in `above`. Root with somebody's HOME must not be led by that
 /// person's links to make directories elsewhere, nor leave one of root's in that person's home: hence by descriptor,
 /// only through own links, only in an own directory.
@@ -92,17 +107,12 @@ Opened open_private_directory(std::string_view path, Caller caller) {
   return {.state = Opened::State::kPrivate, .fd = std::move(reached->object), .why = {}};
 }
 
+Opened open_private_directory_in(base::FdView directory, const std::string& name, Caller caller) {
+  return open_entry(directory, name, S_IFDIR, caller);
+}
+
 Opened open_private_file(base::FdView directory, const std::string& name, Caller caller) {
-  auto object = kernel::openat(directory, name.c_str(), O_PATH | O_NOFOLLOW);
-  if (!object) {
-    if (object.error().code == ENOENT) return {};
-    return untrusted("its entry cannot be opened: " + in_words(object.error().code));
-  }
-  const auto facts = facts_of(*object);
-  if (!facts) return untrusted("its entry cannot be examined: " + in_words(facts.error().code));
-  if (facts->id.type != S_IFREG) return untrusted("its entry is not a regular file");
-  if (auto why = why_not_private(*object, *facts, caller)) return untrusted("its entry " + *why);
-  return {.state = Opened::State::kPrivate, .fd = std::move(*object), .why = {}};
+  return open_entry(directory, name, S_IFREG, caller);
 }
 
 base::Result<base::Fd> make_private_directory(const std::string& path, Caller caller) {

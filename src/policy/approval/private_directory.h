@@ -27,6 +27,9 @@ struct Opened {
 /// The directory at `path` (absolute), if it is private. Links above it must be the caller's or root's; it may be none.
 Opened open_private_directory(std::string_view path, Caller caller);
 
+/// The directory `name` in such a directory, likewise, never through a link.
+Opened open_private_directory_in(base::FdView directory, const std::string& name, Caller caller);
+
 /// The regular file `name` in it, likewise, never through a link.
 Opened open_private_file(base::FdView directory, const std::string& name, Caller caller);
 
