@@ -1,5 +1,6 @@
 #include "host/libraries.h"
 
+#include <algorithm>
 #include <array>
 #include <set>
 #include <span>
@@ -13,6 +14,7 @@ namespace cordon::host {
 namespace {
 
 constexpr std::size_t kMostDirectories = 64;
+constexpr std::size_t kTextOfOneLookUp = 256;
 
 // Where glibc and musl look in the end, on the distributions that there are.
 constexpr std::array kDefaults = std::to_array<std::string_view>({
@@ -32,6 +34,7 @@ std::string expand(std::string_view entry, std::string_view origin) {
   for (const std::string_view spelling : {"${ORIGIN}", "$ORIGIN"}) {
     for (std::size_t at = out.find(spelling); at != std::string::npos; at = out.find(spelling, at + origin.size())) {
       out.replace(at, spelling.size(), origin);
+      if (out.size() > kLongestPath) return {};  // a text of nothing but $ORIGIN would become megabytes
     }
   }
   return out.starts_with('/') && out.find('$') == std::string::npos ? out : std::string();
@@ -59,6 +62,8 @@ class LibrarySearch {
       const auto [needs, origin] = queue_[next];
       follow(*needs, origin);
     }
+    fact_.whole = fact_.whole && known_.left_ != 0;
+    fact_.searched.assign(searched_.begin(), searched_.end());
     return std::move(fact_);
   }
 
@@ -72,7 +77,8 @@ class LibrarySearch {
     if (origin_.empty()) origin_ = origin;
     for (const std::string& name : needs.names) {
       if (!seen_.insert(name).second) continue;
-      if (fact_.files.size() == kMostLibraries || fact_.missing.size() == kMostLibraries) {
+      const bool spent = !known_.spend(1 + name.size() / kTextOfOneLookUp);
+      if (spent || fact_.files.size() == kMostLibraries || fact_.missing.size() == kMostLibraries) {
         fact_.whole = false;
         return;
       }
@@ -88,6 +94,7 @@ class LibrarySearch {
     }
     if (in_list(library_path_, origin_, name) || in_list(needs.runpath, origin, name)) return true;
     const LoaderCache& cache = known_.cache();
+    searched_.emplace(directory_of(known_.cache_file_));
     bool any = false;  // of several (for newer processors) any may be taken
     for (auto [at, end] = cache.equal_range(name); at != end; ++at) any = take(at->second) || any;
     if (any) return true;
@@ -101,7 +108,7 @@ class LibrarySearch {
     if (list.empty()) return false;
     std::size_t directories = 0;
     for (const std::string_view entry : base::split(list, ':')) {
-      if (++directories > kMostDirectories) return fact_.whole = false;
+      if (++directories > kMostDirectories || !known_.spend(1)) return fact_.whole = false;
       const std::string directory = expand(entry, origin);
       if (!directory.empty() && take(directory + "/" + name)) return true;
     }
@@ -110,7 +117,9 @@ class LibrarySearch {
 
   /// A file that the loader would not map is passed over, as the loader does.
   bool take(const std::string& path) {
-    if (path.size() > kLongestPath) return false;
+    if (path.size() > kLongestPath || !known_.spend(1)) return false;
+    const std::string_view directory = directory_of(path);
+    searched_.emplace(directory.empty() ? "/" : directory);
     Resolver::Found found = known_.resolver_.find(path, Keep::kIfRoom);
     if (found.node == nullptr || !found.node->is_file()) return false;
     const auto& needs = known_.needs_of(*found.node);
@@ -127,12 +136,18 @@ class LibrarySearch {
   std::optional<ElfNeeds> main_;
   std::string origin_;  ///< of the program
   std::set<std::string> seen_;
+  std::set<std::string> searched_;
   std::set<const Node*> taken_;
   std::vector<Waiting> queue_;
 };
 
 plan::LibraryFact Libraries::find(const std::string& program, const std::string& library_path) {
   return LibrarySearch(*this, library_path).run(program);
+}
+
+bool Libraries::spend(std::size_t look_ups) {
+  left_ -= std::min(left_, look_ups);
+  return left_ != 0;
 }
 
 const std::optional<ElfNeeds>& Libraries::needs_of(Node& file) {
@@ -142,6 +157,10 @@ const std::optional<ElfNeeds>& Libraries::needs_of(Node& file) {
   if (!fd) return at->second;
   const FileReader reader(std::move(*fd));
   at->second = read_elf_needs([&](std::uint64_t from, std::span<std::byte> into) { return reader.fill(from, into); });
+  if (!at->second) return at->second;
+  std::size_t text = at->second->rpath.size() + at->second->runpath.size();
+  for (const std::string& name : at->second->names) text += name.size();
+  (void)spend(text / kTextOfOneLookUp);
   return at->second;
 }
 

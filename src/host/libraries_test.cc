@@ -116,6 +116,31 @@ TEST_F(LibrariesTest, SaysWhereItIsNotTheWholeTruth) {
   EXPECT_FALSE(find(many).whole);
 }
 
+TEST_F(LibrariesTest, SaysWhereItLookedBeforeAndAtAFind) {
+  const std::string program = elf("bin/program", needs({"liba.so"}, "$ORIGIN/../absent:" + tree.path("lib") + ":/end"));
+  elf("lib/liba.so", needs({}));
+  const plan::LibraryFact fact = find(program, tree.path("other"));
+  EXPECT_THAT(fact.searched, UnorderedElementsAre(tree.path("other"), tree.path("bin/../absent"), tree.path("lib")));
+}
+
+TEST_F(LibrariesTest, AllProgramsShareOneBudget) {
+  const MountTable mounts = MountTable::read();
+  const AccountBook accounts;
+  Tree files({.uid = ::geteuid(), .overrides_modes = false, .dead_mounts = {}, .watch = nullptr}, mounts,
+             std::make_shared<PinStore>());
+  Resolver resolver(files, accounts, ::geteuid());
+  Libraries libraries(files, resolver);
+  std::string places;
+  std::vector<std::string> names;
+  for (int i = 0; i < 60; ++i) places += "/n" + std::to_string(i) + ":";
+  for (int i = 0; i < 500; ++i) names.push_back("libabsent" + std::to_string(i) + ".so");
+  const std::string hostile = elf("bin/hostile", needs(names, places + "/end"));
+  const std::string again = elf("bin/again", needs(names, places + "/end"));
+  EXPECT_FALSE(libraries.find(hostile, "").whole && libraries.find(again, "").whole);
+  EXPECT_FALSE(libraries.find("/usr/bin/env", "").whole) << "nothing is left";
+  EXPECT_TRUE(find("/usr/bin/env").whole);
+}
+
 TEST_F(LibrariesTest, IsBoundedByTheNumberOfLibraries) {
   // Each needs the next: a chain that its maker can make as long as he likes.
   const std::string runpath = tree.path("lib");

@@ -176,7 +176,9 @@ struct LibraryFact {
   std::string asked;                 ///< the program's real path
   std::vector<PathFact> files;       ///< regular files, in the order of their finding
   std::vector<std::string> missing;  ///< names that stand nowhere where the loader looks
-  bool whole = true;                 ///< false: too many, or something on the way could not be read
+  /// Every directory that was looked into before or at a find: whoever writes in one of them chooses what is mapped.
+  std::vector<std::string> searched = {};
+  bool whole = true;  ///< false: too many, or something on the way could not be read
   friend bool operator==(const LibraryFact&, const LibraryFact&) = default;
 };
 
