@@ -92,6 +92,25 @@ TEST_F(AliasScan, NothingIsWalkedWhereNoFileHasASecondLink) {
   EXPECT_EQ(scan(question({work}), none).end, AliasScanEnd::kTooMany) << "the control";
 }
 
+TEST_F(AliasScan, CodeIsLookedForByItsFilesAndNotByItsLinks) {
+  const std::string tool = file("work/bin/tool"), module = file("work/lib/deep/module.so");
+  dir("work/out");
+  tree.link("work/lib/out", work + "/out");
+  plan::AliasQuestion asked = question({work});
+  asked.code = {tool, work + "/lib"};
+  EXPECT_THAT(scan(asked).found, IsEmpty());
+  hard_link(tool, work + "/out/tool-1");
+  hard_link(module, work + "/out/m");
+  hard_link(key, work + "/out/key");
+  EXPECT_THAT(scan(asked).found,
+              UnorderedElementsAre(link_to(work + "/out/tool-1", tool), link_to(work + "/out/m", module),
+                                   link_to(work + "/out/key", key)));
+  hard_link(key, work + "/lib/deep/key");
+  EXPECT_THAT(scan(asked).found,
+              ::testing::IsSupersetOf({link_to(work + "/out/key", key), link_to(work + "/lib/deep/key", key)}))
+      << "what is both is a credential";
+}
+
 TEST_F(AliasScan, AGrantOfTheVeryFileIsFound) {
   hard_link(key, work + "/name");
   EXPECT_THAT(scan(question({work + "/name"})).found, ElementsAre(link_to(work + "/name", key)));

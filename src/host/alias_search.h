@@ -32,10 +32,11 @@ struct Store {
   std::uint64_t mount = 0;  ///< statx's mount id; 0 where the kernel has none
 };
 
-/// A credential file with more than one link.
+/// A credential file, or one of code, with more than one link.
 struct Linked {
   std::string path;
   FileKey key;
+  bool code = false;
 };
 
 class AliasSearch {

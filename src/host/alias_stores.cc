@@ -23,8 +23,9 @@ using plan::AliasScanEnd;
 constexpr std::size_t kWorthListing = 4;  // a listing costs as many calls as this many names
 constexpr int kReadable = O_RDONLY | O_DIRECTORY;
 
-/// What is done with a path: nothing, or it is compared with mounts; or every file in it is looked at as well.
-enum class Look : std::uint8_t { kNone, kMounts, kFiles };
+/// What is done with a path: nothing, or it is compared with mounts; or every file in it is looked at as well, of
+/// code without following links: they are anybody's, and what they lead to is no code.
+enum class Look : std::uint8_t { kNone, kMounts, kCode, kFiles };
 
 /// The paths that are looked for, by component.
 struct Branch {
@@ -60,8 +61,9 @@ class Stores {
   void descend(FdView directory, const std::string& path, const Branch& branch);
   void add(FdView directory, const std::string& relative, const std::string& path, Look look);
   void follow(FdView directory, const std::string& name, const std::string& path, Where where, Look look);
-  void note_file(const std::string& path, const struct ::statx& stat);
+  void note_file(const std::string& path, const struct ::statx& stat, Look look);
   void note_directory(const std::string& path, const struct ::statx& stat);
+  void read_top(const std::string& path);
   void read_directory(FdView fd, const std::string& path, std::size_t depth);
   void read_entry(FdView directory, const Entry& entry, const std::string& path, std::size_t depth);
   void unless_nothing(const kernel::Errno& error, const std::string& path);
@@ -69,7 +71,8 @@ class Stores {
   [[nodiscard]] bool in_a_home(const std::string& path) const;
 
   AliasSearch& search_;
-  std::vector<std::string> directories_;
+  std::vector<std::string> directories_, code_;
+  bool follows_ = true;
   std::set<FileKey> seen_;
 };
 
@@ -130,9 +133,9 @@ void Stores::descend(FdView directory, const std::string& path, const Branch& br
     find(directory, name, below_of(path, name), *branch.children.find(name)->second);
 }
 
-void Stores::note_file(const std::string& path, const struct ::statx& stat) {
+void Stores::note_file(const std::string& path, const struct ::statx& stat, Look look) {
   const FileKey key = key_of(stat);
-  if (stat.stx_nlink > 1) search_.linked.push_back({.path = path, .key = key});
+  if (stat.stx_nlink > 1) search_.linked.push_back({.path = path, .key = key, .code = look == Look::kCode});
 }
 
 void Stores::note_directory(const std::string& path, const struct ::statx& stat) {
@@ -145,12 +148,14 @@ void Stores::add(FdView directory, const std::string& relative, const std::strin
   if (!search_.asks(path)) return;
   const auto stat = kernel::statx(directory, relative.c_str(), AT_SYMLINK_NOFOLLOW);
   if (!stat) return unless_nothing(stat.error(), path);
+  if (S_ISLNK(stat->stx_mode) && look == Look::kCode) return;
   if (S_ISLNK(stat->stx_mode)) return follow(directory, relative, path, Where::kAnchor, look);
   if (!S_ISDIR(stat->stx_mode) && !S_ISREG(stat->stx_mode)) return;
   search_.stores.push_back({.path = path, .key = key_of(*stat), .mount = stat->stx_mnt_id});
   if (look == Look::kMounts) return;
+  if (S_ISDIR(stat->stx_mode) && look == Look::kCode) return code_.push_back(path);
   if (S_ISDIR(stat->stx_mode)) return note_directory(path, *stat);
-  note_file(path, *stat);
+  note_file(path, *stat, look);
 }
 
 /// A link in a store leads to the credential itself (dotfile farms), where it leads into a home. One that leads to a
@@ -173,11 +178,12 @@ void Stores::follow(FdView directory, const std::string& name, const std::string
   search_.hidden.insert(real);  // its own name: a shield's matter, and no other name
   if (look == Look::kMounts) return;
   if (S_ISDIR(stat->stx_mode)) return note_directory(real, *stat);
-  note_file(real, *stat);
+  note_file(real, *stat, look);
 }
 
 void Stores::read_entry(FdView directory, const Entry& entry, const std::string& path, std::size_t depth) {
   const std::string here = below_of(path, entry.name);
+  if (entry.type == DT_LNK && !follows_) return;
   if (entry.type == DT_LNK) return follow(directory, entry.name, here, Where::kInStore, Look::kFiles);
   if (entry.type == DT_DIR) {
     // Git links objects between clones; they are no credentials.
@@ -191,7 +197,7 @@ void Stores::read_entry(FdView directory, const Entry& entry, const std::string&
   if (entry.type != DT_REG && entry.type != DT_UNKNOWN) return;
   const auto stat = kernel::statx(directory, entry.name.c_str(), AT_SYMLINK_NOFOLLOW);
   if (!stat) return unless_nothing(stat.error(), here);
-  if (S_ISREG(stat->stx_mode)) return note_file(here, *stat);
+  if (S_ISREG(stat->stx_mode)) return note_file(here, *stat, follows_ ? Look::kFiles : Look::kCode);
   if (entry.type != DT_UNKNOWN) return;
   Entry known = entry;
   known.type = S_ISDIR(stat->stx_mode) ? DT_DIR : S_ISLNK(stat->stx_mode) ? DT_LNK : DT_SOCK;
@@ -213,16 +219,16 @@ void Stores::read_directory(FdView fd, const std::string& path, std::size_t dept
 
 /// Grows while it is read: a link in a store may lead to another directory.
 void Stores::read_files() {
-  for (std::size_t i = 0; i < directories_.size() && !search_.stopped(); ++i) {
-    const std::string path = directories_[i];
-    if (!search_.asks(path)) return;
-    const auto fd = kernel::openat(kernel::kHere, path.c_str(), kReadable);
-    if (!fd) {
-      unless_nothing(fd.error(), path);
-      continue;
-    }
-    read_directory(*fd, path, 0);
-  }
+  for (std::size_t i = 0; i < directories_.size() && !search_.stopped(); ++i) read_top(std::string(directories_[i]));
+  follows_ = false;
+  for (std::size_t i = 0; i < code_.size() && !search_.stopped(); ++i) read_top(code_[i]);
+}
+
+void Stores::read_top(const std::string& path) {
+  if (!search_.asks(path)) return;
+  const auto fd = kernel::openat(kernel::kHere, path.c_str(), kReadable);
+  if (!fd) return unless_nothing(fd.error(), path);
+  read_directory(*fd, path, 0);
 }
 
 /// A hard link stays on its device: where nothing that is shown lies on one of the stores', there is none to find.
@@ -251,6 +257,7 @@ void look_at_stores(AliasSearch& search) {
   Branch root;
   grow(root, search.question.credentials, Look::kFiles);
   grow(root, search.question.only_mounts, Look::kMounts);
+  grow(root, search.question.code, Look::kCode);
   stores.find(kernel::kHere, "/", "/", root);
   if (search.stopped() || search.stores.empty()) return;
   if (could_be_linked(search)) return stores.read_files();

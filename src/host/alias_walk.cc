@@ -59,9 +59,14 @@ bool Walk::lists_true_inodes(FdView fd, std::uint64_t device) {
 void Walk::compare(const struct ::statx& stat, const std::string& path) {
   const FileKey key = key_of(stat);
   const auto [first, last] = by_inode_.equal_range(key.inode);
-  const auto same = std::find_if(first, last, [&](const auto& entry) { return entry.second->key == key; });
-  if (same == last || same->second->path == path || search_.is_hidden(path)) return;
-  search_.found({.path = path, .credential = same->second->path, .kind = AliasKind::kHardLink});
+  const Linked* same = nullptr;
+  for (auto at = first; at != last; ++at) {
+    const Linked& one = *at->second;
+    // A credential before code: what both are must not be read either.
+    if (one.key == key && one.path != path && (same == nullptr || (same->code && !one.code))) same = &one;
+  }
+  if (same == nullptr || search_.is_hidden(path)) return;
+  search_.found({.path = path, .credential = same->path, .kind = AliasKind::kHardLink});
 }
 
 void Walk::compare(FdView directory, const Entry& entry, const std::string& path) {

@@ -26,6 +26,9 @@ struct AliasQuestion {
   /// Shielded paths of which only mounts are looked for: trees too large to be read, and trees (package stores) whose
   /// files have other names as a matter of course.
   std::vector<std::string> only_mounts;
+  /// Real paths of files that are started or mapped as code, and directories of such: another name of one below a write
+  /// grant would let its bytes be changed. Links in them are not followed.
+  std::vector<std::string> code = {};
   std::vector<std::string> hidden;   ///< what stands at or below these is not seen, so it is no other name; sorted
   std::vector<std::string> homes;    ///< a link inside a store is followed where it leads below one of these
   std::vector<ExposedTree> exposed;  ///< what the target is shown; none lies in another; sorted
