@@ -14,7 +14,9 @@
 #include "base/path_order.h"
 #include "base/text.h"
 #include "planner/checkout.h"
+#include "planner/exec_list.h"
 #include "planner/held_links.h"
+#include "planner/identity.h"
 #include "planner/path_text.h"
 #include "planner/shield_rules.h"
 
@@ -236,7 +238,7 @@ class Judge {
 
   void trees();
   void unfinished(const plan::AliasAnswer& answer);
-  void found(const std::vector<Alias>& aliases);
+  void found(const std::vector<Alias>& aliases, const std::vector<std::string>& code);
   void unread(const std::vector<std::string>& stores);
 
  private:
@@ -246,6 +248,7 @@ class Judge {
   [[nodiscard]] bool is_written(std::string_view path) const;
   [[nodiscard]] std::string suggestion(const Alias& alias, const std::vector<const Alias*>& all) const;
   void refuse(const Alias& alias, const std::vector<const Alias*>& all);
+  void refuse_code(const Alias& alias);
 
   Draft& draft_;
   const Secrets& secrets_;
@@ -342,9 +345,31 @@ void Judge::refuse(const Alias& alias, const std::vector<const Alias*>& all) {
   draft_.items.back().is_grant = want != nullptr && (want->why == Why::kRead || want->why == Why::kWrite);
 }
 
-void Judge::found(const std::vector<Alias>& aliases) {
+/// The target would change what is started, by its other name.
+void Judge::refuse_code(const Alias& alias) {
+  const Want* want = shown_by(alias.path);
+  const std::string path = base::shown(alias.path), code = base::shown(alias.credential);
+  const std::string_view how = alias.kind == AliasKind::kHardLink ? "a hard link" : "a mount";
+  draft_.refuse(
+      Code::kExecWritable, want != nullptr ? want->at : base::Span{},
+      fmt::format("exec: {} is started or loaded, and the target may write {}, which is the same ({})", code, path,
+                  how),
+      alias.kind == AliasKind::kHardLink
+          ? fmt::format("give it a copy of its own: cp {0} {0}.new && mv {0}.new {0}", shell_word(alias.credential))
+          : std::string("grant something narrower for writing"));
+  draft_.items.back().is_grant = true;
+}
+
+void Judge::found(const std::vector<Alias>& aliases, const std::vector<std::string>& code) {
   std::vector<const Alias*> open;
+  std::size_t refused = 0;
   for (const Alias& alias : aliases) {
+    const auto holds_it = [&](const std::string& path) { return within(alias.credential, path); };
+    if (std::ranges::any_of(code, holds_it)) {
+      // Each of two listed names is bound over itself, read-only.
+      if (is_written(alias.path) && !holds(code, alias.path) && refused++ < kMostNamed) refuse_code(alias);
+      continue;
+    }
     const bool readable = secrets_.may_be_read(alias.credential);
     if (readable && !is_written(alias.path)) continue;
     if (is_accepted(alias)) {
@@ -411,7 +436,9 @@ std::optional<plan::AliasQuestion> question_of(const Draft& draft, const Secrets
   question.exposed = exposed_trees(draft, wants);
   question.credentials = secrets.files();
   question.only_mounts = secrets.only_mounts();
-  if (question.exposed.empty() || (question.credentials.empty() && question.only_mounts.empty())) return std::nullopt;
+  question.code = linked_code(draft, decide_identity(draft.policy, draft.facts));
+  const bool asks = !question.credentials.empty() || !question.only_mounts.empty() || !question.code.empty();
+  if (question.exposed.empty() || !asks) return std::nullopt;
   question.hidden = hidden_near(secrets.hidden(), question.exposed);
   question.homes = own_homes(draft.facts);
   question.effort = draft.policy.posture.alias_search == policy::AliasSearch::kQuick ? plan::AliasEffort::kQuick
@@ -438,7 +465,7 @@ void check_aliases(Draft& draft, const shield::Rules& rules, const std::vector<W
     return;
   }
   judge.unfinished(*answer);
-  judge.found(answer->found);
+  judge.found(answer->found, question->code);
   judge.unread(answer->unread);
 }
 

@@ -188,6 +188,13 @@ class Review {
               base::shown(one.program)),
           one.at);
     }
+    for (const ListedModules& one : listed_modules(policy_, facts_)) {
+      add("exec-modules",
+          fmt::format("exec: all that lies below {} may be loaded as code: an interpreter of the list keeps its "
+                      "modules there",
+                      base::shown(one.directory)),
+          one.at);
+    }
     if (policy_.exec.mode != policy::ExecMode::kAll) return;
     add("exec-all", "exec: all lets the target start any program that it sees", policy_.exec.at.span);
     if (policy_.write.empty()) return;

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <span>
 #include <utility>
 
 #include "base/text.h"
@@ -22,6 +23,8 @@ using plan::ProgramFormat;
 using plan::ProgramHop;
 
 constexpr std::size_t kMostPathEntries = 64;
+constexpr std::size_t kMostListed = 1'024;
+constexpr std::size_t kMostLookUps = 16'384;  // names of the list, times the directories on PATH
 
 std::string value_of(const Environment& environment, std::string_view name) {
   for (const std::string& entry : environment.entries) {
@@ -38,6 +41,48 @@ bool is_listed(const policy::Policy& policy, std::string_view variable) {
 bool holds_programs(std::string_view directory) {
   const std::string_view name = name_of(directory);
   return name == "bin" || name == "sbin";
+}
+
+bool is_one_of(std::string_view name, std::span<const std::string_view> names) {
+  return std::ranges::find(names, name) != names.end();
+}
+
+bool starts_with_one_of(std::string_view name, std::span<const std::string_view> starts) {
+  return std::ranges::any_of(starts, [&](std::string_view start) { return name.starts_with(start); });
+}
+
+/// lib, lib64, lib/x86_64-linux-gnu.
+bool holds_libraries(std::string_view directory) {
+  constexpr std::array kNames = std::to_array<std::string_view>({"lib", "lib64", "lib32", "libx32"});
+  if (is_one_of(name_of(directory), kNames)) return true;
+  const bool triplet = name_of(directory).find("-linux-") != std::string_view::npos;
+  return triplet && is_one_of(name_of(parent_of(directory)), kNames);
+}
+
+/// Of glibc and musl, under their own names and those that their links lead to.
+bool is_loader(const PathFact& file) {
+  constexpr std::array kStarts =
+      std::to_array<std::string_view>({"ld-linux", "ld-musl", "ld64.so", "ld.so", "ld-2.", "libc.so", "libc.musl"});
+  return starts_with_one_of(name_of(file.asked), kStarts) && starts_with_one_of(name_of(file.real), kStarts) &&
+         holds_libraries(parent_of(file.real));
+}
+
+bool is_library(const PathFact& file) {
+  return name_of(file.real).find(".so") != std::string_view::npos && !holds_programs(parent_of(file.real));
+}
+
+/// No x bit, and none needed: an object that a program loads by itself.
+bool is_loadable(const ProgramHop& hop) {
+  if (hop.format != ProgramFormat::kElf) return false;
+  return hop.elf_interpreter.empty() || name_of(hop.file.real).find(".so") != std::string_view::npos;
+}
+
+/// Those that load modules of their own by name from PREFIX/lib/NAME.
+bool keeps_modules(std::string_view program) {
+  constexpr std::array kNames = std::to_array<std::string_view>(
+      {"guile", "lua", "luajit", "node", "nodejs", "perl", "php", "pypy", "python", "ruby"});
+  const std::size_t end = program.find_last_not_of("0123456789.");
+  return end != std::string_view::npos && is_one_of(program.substr(0, end + 1), kNames);
 }
 
 /// python3.11, python3, python: under which of these an installation keeps its modules is its maker's choice.
@@ -60,6 +105,14 @@ ExecClosure::ExecClosure(const policy::Policy& policy, const plan::HostFacts& fa
   search_path_ = value_of(environment, "PATH");
   library_path = value_of(environment, "LD_LIBRARY_PATH");
   entrypoint();
+  if (policy.exec.programs.size() > kMostListed) {
+    problems.push_back({.code = Code::kTooManySteps,
+                        .at = policy.exec.at.span,
+                        .message = fmt::format("exec: the list has {} entries; {} are the most",
+                                               policy.exec.programs.size(), kMostListed),
+                        .mend = "name fewer programs"});
+    return;
+  }
   for (const policy::PathGrant& grant : policy.exec.programs) entry(grant);
 }
 
@@ -84,6 +137,12 @@ void ExecClosure::look_up(const std::string& name, const Asker& asker) {
   for (const std::string_view directory : base::split(search_path_, ':')) {
     if (++entries > kMostPathEntries) break;
     if (!directory.starts_with('/')) continue;
+    if (++look_ups_ > kMostLookUps) {
+      return fail_for_all(Code::kTooManySteps, asker,
+                          fmt::format("{}: the names in the list are looked up in too many places", asker.words),
+                          "name programs by their paths");
+    }
+    search(std::string(directory), base::shown(name), asker);
     const std::string path = std::string(directory) + "/" + name;
     const PathFact* fact = known(path);
     all_known = all_known && fact != nullptr;
@@ -141,7 +200,7 @@ bool ExecClosure::check(const ProgramFact& program, std::size_t place, const Ask
     fail(Code::kExecNotProgram, asker,
          fmt::format("{}: {} is {}, not a program", asker.words, who, is_directory(file) ? "a directory" : "no file"),
          "name each program by its own path");
-  } else if (!file.executable && hop.format != ProgramFormat::kElf) {
+  } else if (!file.executable && !is_loadable(hop)) {
     fail(Code::kExecNotProgram, asker, fmt::format("{}: {} is not executable", asker.words, who),
          fmt::format("chmod +x {}", who));
   } else if (hop.format == ProgramFormat::kScript && place + 1 == program.hops.size()) {
@@ -166,62 +225,123 @@ bool ExecClosure::check(const ProgramFact& program, std::size_t place, const Ask
 
 void ExecClosure::elf(const ProgramHop& hop, const Asker& asker) {
   modules(hop.file);
-  if (hop.elf_interpreter.starts_with('/')) {
-    const PathFact* loader = known(hop.elf_interpreter);
-    if (loader != nullptr && loader->state == PathState::kPresent && is_regular(*loader)) {
-      add(*loader, ExecKind::kProgram, asker);
-      library_directories.emplace_back(parent_of(loader->real));
-      known(library_directories.back());
-    } else if (loader != nullptr) {
-      fail(Code::kLoaderMissing, asker,
-           fmt::format("{}: {} needs the loader {}, which this host does not have", asker.words,
-                       base::shown(hop.file.asked), base::shown(hop.elf_interpreter)),
-           "use a build for this distribution, or a static one");
-    }
+  if (hop.elf_interpreter.starts_with('/')) loader(hop, asker);
+  libraries(hop, asker);
+  if (name_of(hop.file.real) != "collect2") return;
+  // gcc's ld maps it by its path, whatever is compiled.
+  const PathFact* plugin = known(std::string(parent_of(hop.file.real)) + "/liblto_plugin.so");
+  const bool usable = plugin != nullptr && plugin->state == PathState::kPresent && is_regular(*plugin);
+  if (usable && is_library(*plugin)) add(*plugin, ExecKind::kLibrary, asker);
+}
+
+void ExecClosure::loader(const ProgramHop& hop, const Asker& asker) {
+  const PathFact* loader = known(hop.elf_interpreter);
+  if (loader == nullptr) return;
+  const std::string who = base::shown(hop.file.asked), what = base::shown(hop.elf_interpreter);
+  if (loader->state != PathState::kPresent || !is_regular(*loader)) {
+    return fail(Code::kLoaderMissing, asker,
+                fmt::format("{}: {} needs the loader {}, which this host does not have", asker.words, who, what),
+                "use a build for this distribution, or a static one");
   }
-  const auto libraries = facts_.libraries.find(hop.file.real);
-  if (libraries == facts_.libraries.end()) {
+  if (!is_loader(*loader)) {
+    return fail_for_all(
+        Code::kExecNotProgram, asker,
+        fmt::format("{}: {} names {} as its loader, which is none by its name and place", asker.words, who, what),
+        "use a build for this distribution, or a static one");
+  }
+  add(*loader, ExecKind::kProgram, asker);
+  library_directories.emplace_back(parent_of(loader->real));
+  known(library_directories.back());
+}
+
+void ExecClosure::libraries(const ProgramHop& hop, const Asker& asker) {
+  const auto found = facts_.libraries.find(hop.file.real);
+  if (found == facts_.libraries.end()) {
     ask_libraries.push_back(hop.file.real);
     return;
   }
-  for (const PathFact& file : libraries->second.files) add(file, ExecKind::kLibrary, asker);
-  for (const std::string& name : libraries->second.missing) {
+  const plan::LibraryFact& libraries = found->second;
+  for (const std::string& directory : libraries.searched) search(directory, "a library", asker);
+  if (!libraries.whole) {
+    fail_for_all(Code::kExecNotProgram, asker,
+                 fmt::format("{}: the libraries of {} cannot be told: they are too many, or one cannot be read",
+                             asker.words, base::shown(hop.file.asked)),
+                 "use a build that needs fewer, or a static one");
+  }
+  for (const PathFact& file : libraries.files) {
+    if (is_library(file)) {
+      add(file, ExecKind::kLibrary, asker);
+      continue;
+    }
+    fail_for_all(Code::kExecNotProgram, asker,
+                 fmt::format("{}: {} names {} as a library, which is none by its name and place", asker.words,
+                             base::shown(hop.file.asked), base::shown(file.real)),
+                 "use a build that names libraries alone");
+  }
+  for (const std::string& name : libraries.missing) {
     missing.push_back({.asked_by = asker.words, .library = name, .at = asker.at});
   }
 }
 
+/// Of a known interpreter alone, below the prefix that its file really lies in, and of an environment of Python's.
 void ExecClosure::modules(const PathFact& file) {
-  std::set<std::string> places, names;
-  for (const std::string_view path : {std::string_view(file.asked), std::string_view(file.real)}) {
-    for (std::string& name : module_names(name_of(path))) names.insert(std::move(name));
-    if (!holds_programs(parent_of(path))) continue;
-    const std::string prefix(parent_of(parent_of(path)));
-    places.insert(prefix == "/" ? "/usr" : prefix);
-    if (prefix == "/" || prefix == "/usr") places.insert("/usr/local");
+  const std::string_view bin = parent_of(file.real), program = name_of(file.real);
+  if (!keeps_modules(program)) return;
+  std::set<std::string> names;
+  for (const std::string_view name : {name_of(file.asked), program}) {
+    if (!keeps_modules(name)) continue;
+    for (std::string& each : module_names(name)) names.insert(std::move(each));
   }
-  for (const std::string& place : places) {
-    for (const std::string_view libraries : {"/lib/", "/lib64/"}) {
-      for (const std::string& name : names) {
-        std::string directory = place + std::string(libraries) + name;
-        const PathFact* fact = known(directory);
-        if (fact == nullptr || fact->state != PathState::kPresent || !is_directory(*fact)) continue;
-        module_directories.push_back(std::move(directory));
-      }
+  std::string prefix(parent_of(bin));
+  if (prefix == "/") prefix = "/usr";
+  if (holds_programs(bin)) modules_below(prefix, names);
+  if (prefix == "/usr") modules_below("/usr/local", names);
+  const std::string environment(parent_of(parent_of(file.asked)));
+  if (!holds_programs(parent_of(file.asked)) || environment == "/" || environment == prefix) return;
+  if (!program.starts_with("python") && !program.starts_with("pypy")) return;
+  const PathFact* marker = known(environment + "/pyvenv.cfg");
+  if (marker != nullptr && marker->state == PathState::kPresent && is_regular(*marker))
+    modules_below(environment, names);
+}
+
+void ExecClosure::modules_below(const std::string& prefix, const std::set<std::string>& names) {
+  const PathFact* top = known(prefix);
+  for (const std::string_view libraries : {"/lib", "/lib64"}) {
+    for (const std::string& name : names) {
+      std::string directory = prefix + std::string(libraries) + "/" + name;
+      const PathFact* fact = known(directory);
+      if (top == nullptr || fact == nullptr || fact->state != PathState::kPresent || !is_directory(*fact)) continue;
+      // A link may lead to another version beside it, and nowhere else.
+      const std::string_view parent = parent_of(fact->real);
+      if (parent != top->real + "/lib" && parent != top->real + "/lib64") continue;
+      if (keeps_modules(name_of(fact->real))) module_directories.push_back(std::move(directory));
     }
   }
+}
+
+void ExecClosure::search(std::string directory, std::string what, const Asker& asker) {
+  known(directory);
+  if (!searched_.insert(directory).second) return;
+  searched.push_back(
+      {.directory = std::move(directory), .asked_by = asker.words, .what = std::move(what), .at = asker.at});
 }
 
 void ExecClosure::add(const PathFact& fact, ExecKind kind, const Asker& asker, bool named) {
   const auto [at, fresh] = at_.try_emplace(fact.real, files.size());
   if (fresh) {
     files.push_back({.fact = fact, .kind = kind, .asked_by = asker.words, .at = asker.at, .named = named});
-  } else if (kind == ExecKind::kProgram) {
-    files[at->second].kind = kind;
+    return;
   }
+  ExecFile& file = files[at->second];
+  if (kind == ExecKind::kProgram) file.kind = kind;
+  file.named = file.named || named;
 }
 
 void ExecClosure::fail(Code code, const Asker& asker, std::string message, std::string mend) {
-  if (asker.may_fail) return;
+  if (!asker.may_fail) fail_for_all(code, asker, std::move(message), std::move(mend));
+}
+
+void ExecClosure::fail_for_all(Code code, const Asker& asker, std::string message, std::string mend) {
   problems.push_back({.code = code, .at = asker.at, .message = std::move(message), .mend = std::move(mend)});
 }
 

@@ -3,7 +3,9 @@
 // maps.
 //
 // The entrypoint's own chain is always in it. Names are looked up on the target's PATH, which is what the target's own
-// look-ups will find. What is not known yet is a question; what cannot be is a problem with the line that asked.
+// look-ups will find. What is not known yet is a question; what cannot be is a problem with the line that asked. A file
+// is a loader, a library or an interpreter's module by its name and place, and not because a file says so: whatever a
+// program's headers name would be startable or mappable otherwise.
 #pragma once
 
 #include <map>
@@ -46,6 +48,14 @@ class ExecClosure {
     std::string message, mend;
   };
   std::vector<Problem> problems;
+  /// Looked into before or at a find: whoever may write in one of them chooses what the next run starts or maps.
+  struct Searched {
+    std::string directory;
+    std::string asked_by;
+    std::string what;  ///< "git", "a library"
+    base::Span at;
+  };
+  std::vector<Searched> searched;
   struct Missing {
     std::string asked_by, library;
     base::Span at;
@@ -66,15 +76,22 @@ class ExecClosure {
   void follow(const plan::ProgramFact& program, const Asker& asker, Chain chain, bool named);
   bool check(const plan::ProgramFact& program, std::size_t hop, const Asker& asker);
   void elf(const plan::ProgramHop& hop, const Asker& asker);
+  void loader(const plan::ProgramHop& hop, const Asker& asker);
+  void libraries(const plan::ProgramHop& hop, const Asker& asker);
   void modules(const plan::PathFact& file);
+  void modules_below(const std::string& prefix, const std::set<std::string>& names);
+  void search(std::string directory, std::string what, const Asker& asker);
   void add(const plan::PathFact& fact, ExecKind kind, const Asker& asker, bool named = false);
   void fail(Code code, const Asker& asker, std::string message, std::string mend);
+  /// What no check of the entrypoint says.
+  void fail_for_all(Code code, const Asker& asker, std::string message, std::string mend);
   const plan::PathFact* known(const std::string& path);
 
   const policy::Policy& policy_;
   const plan::HostFacts& facts_;
   std::string search_path_;
-  std::set<std::string> programs_, names_;
+  std::set<std::string> programs_, names_, searched_;
+  std::size_t look_ups_ = 0;
   std::map<std::string, std::size_t> at_;  ///< into `files`, by real path
 };
 

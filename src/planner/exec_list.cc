@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <optional>
 #include <set>
 #include <unordered_map>
 #include <utility>
@@ -52,6 +53,7 @@ class Listing {
   std::vector<std::string> run() {
     for (ExecClosure::Problem& problem : closure_.problems)
       refuse(problem.code, problem.at, std::move(problem.message), std::move(problem.mend));
+    for (const ExecClosure::Searched& searched : closure_.searched) check(searched);
     open_directories();
     for (const ExecFile& file : closure_.files) open(file);
     for (const ExecClosure::Missing& missing : closure_.missing) say_missing(missing);
@@ -77,7 +79,7 @@ class Listing {
     if (fact.state != PathState::kPresent || !is_directory(fact) || fact.noexec) return;
     const Want* through = shown_.through(fact.real);
     if (through == nullptr || through->access != Access::kReadOnly) return;
-    if (is_planted(draft_, identity_, fact) || covers_a_mask(fact.real)) return;
+    if (is_planted(draft_, identity_, fact) || covers_a_mask(fact.real) || turned_at(fact)) return;
     if (!directories_.insert(fact.real).second) return;
     add(fact, Why::kPrefix, "exec: libraries", draft_.policy.exec.at.span);
   }
@@ -101,6 +103,13 @@ class Listing {
     if (through == nullptr) return refuse_hidden(file);
     if (!check(file, *through)) return;
     if (file.kind == ExecKind::kProgram) programs_.push_back(fact.real);
+    constexpr std::uint32_t kSetId = 06000;
+    if (file.kind == ExecKind::kProgram && (fact.mode & kSetId) != 0) {
+      draft_.note("exec-set-id",
+                  fmt::format("{}: {} starts as the target itself: no set-id bit counts in a run", file.asked_by,
+                              base::shown(fact.real)),
+                  file.at);
+    }
     if (in_open_directory(fact.real) && !fact.noexec) return;
     add(fact, Why::kProgram, file.asked_by, file.at);
   }
@@ -130,24 +139,75 @@ class Listing {
              fmt::format("look at {} and, if it is what you mean, name that", base::shown(fact.real)));
       return false;
     }
-    if (through.access == Access::kWritable && through.path == fact.real) {
+    const bool writable = through.access == Access::kWritable;
+    if (writable && through.path == fact.real) {
       refuse(Code::kExecWritable, file.at,
              fmt::format("{}: {} is granted for writing as well", file.asked_by, base::shown(fact.real)),
              "a program that is started is not written in the same run: remove one of the two lines");
       return false;
     }
-    // A link in a write grant is the target's to turn: the next run would start what it chose.
-    for (const plan::LinkHop& hop : fact.hops) {
-      const Want* place = shown_.through(parent_of(hop.at));
-      if (place == nullptr || place->access != Access::kWritable) continue;
-      refuse(Code::kPathPlanted, file.at,
-             fmt::format("{}: the link {} lies where the target may write, so that it could choose what the "
-                         "next run starts",
-                         file.asked_by, base::shown(hop.at)),
-             fmt::format("name {} itself", base::shown(fact.real)));
+    // What a line names is held as it is. For anything else some file says that it is this one, and another run would
+    // take what it finds then.
+    if (writable && !file.named) {
+      refuse(
+          Code::kExecWritable, file.at,
+          fmt::format("{}: it needs {}, which lies where the target may write", file.asked_by, base::shown(fact.real)),
+          file.kind == ExecKind::kProgram ? "list that too, by its path, or grant something narrower for writing"
+                                          : "grant something narrower for writing");
       return false;
     }
-    return true;
+    const auto turned = turned_at(fact);
+    if (!turned) return true;
+    refuse(Code::kPathPlanted, file.at,
+           fmt::format("{}: the link {} lies where the target may write, so that it could choose what the next run "
+                       "starts",
+                       file.asked_by, base::shown(*turned)),
+           fmt::format("name {} itself", base::shown(fact.real)));
+    return false;
+  }
+
+  /// Before or at a find: there the target would put what the next run starts.
+  void check(const ExecClosure::Searched& searched) {
+    const PathFact* fact = fact_of(draft_.facts, searched.directory);
+    if (fact != nullptr && !is_written(fact->real) && !turned_at(*fact)) return;
+    refuse(Code::kExecWritable, searched.at,
+           fmt::format("{}: {} is looked for in {}, where the target may write: it could choose what the next run "
+                       "takes",
+                       searched.asked_by, searched.what, base::shown(searched.directory)),
+           searched.what == "a library" ? "grant something narrower for writing, or use a build that looks elsewhere"
+                                        : "name the program by its path, or grant something narrower for writing");
+  }
+
+  [[nodiscard]] bool is_written(std::string_view path) const {
+    const Want* through = shown_.through(path);
+    return through != nullptr && through->access == Access::kWritable;
+  }
+
+  /// A link, or a directory that is left again by "..", which the target could exchange for another.
+  [[nodiscard]] std::optional<std::string> turned_at(const PathFact& fact) const {
+    if (auto left = left_again(fact.asked)) return left;
+    for (const plan::LinkHop& hop : fact.hops) {
+      const std::string directory(parent_of(hop.at));
+      if (is_written(directory)) return hop.at;
+      const bool relative = !hop.target.starts_with('/');
+      if (auto left = left_again(relative ? directory + "/" + hop.target : hop.target)) return hop.at;
+    }
+    return std::nullopt;
+  }
+
+  [[nodiscard]] std::optional<std::string> left_again(std::string_view spelled) const {
+    if (spelled.find("..") == std::string_view::npos) return std::nullopt;
+    std::string at;
+    for (const std::string_view part : base::split(spelled, '/')) {
+      if (part.empty() || part == ".") continue;
+      if (part != "..") {
+        at.append("/").append(part);
+        continue;
+      }
+      if (!at.empty() && is_written(parent_of(at))) return at;
+      at.resize(at.empty() ? 0 : at.rfind('/'));
+    }
+    return std::nullopt;
   }
 
   void refuse(Code code, const base::Span& at, std::string message, std::string mend) {
@@ -223,6 +283,34 @@ ExecQuestions exec_list_questions(const policy::Policy& policy, const plan::Host
 std::vector<std::string> want_exec_list(Draft& draft, const Identity& identity, std::vector<Want>& wants) {
   if (draft.policy.exec.mode != policy::ExecMode::kList) return {};
   return Listing(draft, identity, wants).run();
+}
+
+std::vector<std::string> linked_code(const Draft& draft, const Identity& identity) {
+  std::vector<std::string> out;
+  if (!exec_listed(draft.policy) || draft.policy.write.empty()) return out;
+  const ExecClosure closure(draft.policy, draft.facts);
+  for (const ExecFile& file : closure.files) {
+    const PathFact& fact = file.fact;
+    // Without a write bit for others only the owner can write, under whatever name; a mask shows in the group's bits.
+    const bool could_write = identity.uid == 0 || identity.uid == fact.uid || (fact.mode & 0022) != 0;
+    if (fact.links > 1 && could_write && !in_base(draft.facts, fact.real)) out.push_back(fact.real);
+  }
+  for (const ListedModules& modules : listed_modules(draft.policy, draft.facts)) out.push_back(modules.directory);
+  std::ranges::sort(out);
+  out.erase(std::ranges::unique(out).begin(), out.end());
+  return out;
+}
+
+std::vector<ListedModules> listed_modules(const policy::Policy& policy, const plan::HostFacts& facts) {
+  std::vector<ListedModules> out;
+  if (policy.exec.mode != policy::ExecMode::kList) return out;
+  for (const std::string& path : ExecClosure(policy, facts).module_directories) {
+    const PathFact* fact = fact_of(facts, path);
+    const auto known = [&](const ListedModules& one) { return one.directory == fact->real; };
+    if (fact == nullptr || in_base(facts, fact->real) || std::ranges::any_of(out, known)) continue;
+    out.push_back({.directory = fact->real, .at = policy.exec.at.span});
+  }
+  return out;
 }
 
 std::vector<ListedInterpreter> listed_interpreters(const policy::Policy& policy, const plan::HostFacts& facts) {

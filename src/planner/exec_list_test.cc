@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "planner/fake_host_test.h"
+#include "planner/landings.h"
 
 namespace cordon::planner {
 namespace {
@@ -75,10 +76,12 @@ TEST(ExecList, AsksNothingWhereExecIsNoList) {
 TEST(ExecList, LibrariesElsewhereAreMappedAndNotStarted) {
   FakeHost host = with_git();
   host.file("/usr/lib/git/libgit.so", "ELF");
+  host.file("/usr/lib/git/program", "ELF");
   host.libraries["/usr/bin/git"] = {"/usr/lib/git/libgit.so", "/usr/lib64/libc.so.6", "/nowhere/libabsent.so"};
   host.file("/usr/lib64/libc.so.6", "ELF");
   const plan::Plan plan = must_plan(host.plan(PolicyMaker("/home/me/p/run").exec({"git"}).policy));
-  EXPECT_THAT(executable_mounts(plan), Contains("/usr/lib/git"));
+  EXPECT_THAT(executable_mounts(plan), Contains("/usr/lib/git/libgit.so"));
+  EXPECT_THAT(executable_mounts(plan), Not(Contains("/usr/lib/git"))) << "git is no interpreter";
   EXPECT_THAT(started(plan), Not(Contains("/usr/lib/git/libgit.so")));
   EXPECT_FALSE(bind_at(plan, "/usr/lib64/libc.so.6")) << "its directory is open";
   EXPECT_THAT(testing::note_codes(plan), Contains("exec-library-not-found"));
@@ -113,6 +116,159 @@ TEST(ExecList, ADirectoryOfModulesThatTheTargetWritesStaysNoexec) {
   ASSERT_TRUE(bind_at(plan, "/home/me/p/bin/tool"));
   EXPECT_TRUE(bind_at(plan, "/home/me/p/bin/tool")->attributes.read_only);
   EXPECT_TRUE(testing::has_pin(plan, "/home/me/p/bin")) << "or its directory is exchanged for another";
+}
+
+TEST(ExecList, ModulesAreAKnownInterpretersOwnAndLieBelowItsOwnPrefix) {
+  FakeHost host = with_git();
+  host.program("/home/me/p/bin/mytool", "ELF:/lib64/ld-linux-x86-64.so.2", 1000);
+  host.directory("/home/me/p/lib/mytool", 1000);
+  host.link("/home/me/p/bin/python3", "/usr/bin/python3.11", 1000);
+  host.directory("/home/me/p/lib/python3.11", 1000);
+  host.program("/opt/x/bin/ruby", "ELF:/lib64/ld-linux-x86-64.so.2");
+  host.link("/opt/x/lib/ruby", "/usr/bin");
+  const policy::Policy policy = PolicyMaker("/home/me/p/run")
+                                    .read("/home/me/p")
+                                    .read("/opt/x")
+                                    .exec({"/home/me/p/bin/mytool", "/home/me/p/bin/python3", "/opt/x/bin/ruby"})
+                                    .policy;
+  const std::vector<std::string> mounts = executable_mounts(must_plan(host.plan(policy)));
+  EXPECT_THAT(mounts, Not(Contains("/home/me/p/lib/mytool")));
+  EXPECT_THAT(mounts, Not(Contains("/home/me/p/lib/python3.11"))) << "no environment";
+  EXPECT_THAT(mounts, Not(Contains("/usr/bin")));
+}
+
+TEST(ExecList, AnEnvironmentsModulesAreCalledOutAndTurnableOnesStayNoexec) {
+  const auto made = [](const char* granted) {
+    FakeHost host = with_git();
+    host.file("/home/me/p/venv/pyvenv.cfg", "home = /usr/bin", 1000);
+    host.link("/home/me/p/venv/bin/python3", "/usr/bin/python3.11", 1000);
+    host.directory("/home/me/p/venv/lib/python3.11", 1000);
+    const policy::Policy policy = PolicyMaker("/home/me/p/run")
+                                      .read("/home/me/p/venv")
+                                      .write(granted)
+                                      .exec({"/home/me/p/venv/bin/python3"})
+                                      .policy;
+    std::vector<std::string> codes;
+    for (const Callout& callout : callouts(policy, host.know(policy))) codes.push_back(callout.code);
+    EXPECT_THAT(codes, Contains("exec-modules"));
+    return executable_mounts(must_plan(host.plan(policy)));
+  };
+  EXPECT_THAT(made("/home/me/out"), Contains("/home/me/p/venv/lib/python3.11"));
+  EXPECT_THAT(made("/home/me/p/venv/lib"), Not(Contains("/home/me/p/venv/lib/python3.11")));
+}
+
+TEST(ExecList, ALoaderIsOneByItsNameAndPlace) {
+  for (const char* loader : {"/usr/bin/perl", "/usr/bin/ld.so.1", "/usr/lib64/program", "/usr/lib64/ld-linux.so.9"}) {
+    FakeHost host = with_git();
+    host.program("/usr/bin/ld.so.1", "ELF");
+    host.program("/usr/lib64/program", "ELF");
+    host.link("/usr/lib64/ld-linux.so.9", "/usr/bin/perl");
+    host.program("/home/me/p/tool", std::string("ELF:") + loader, 1000);
+    const plan::Refusal refusal =
+        must_refuse(host.plan(PolicyMaker("/home/me/p/run").read("/home/me/p/tool").exec({"/home/me/p/tool"}).policy));
+    ASSERT_FALSE(refusal.items.empty());
+    EXPECT_EQ(refusal.items[0].code, "exec-not-a-program") << loader;
+  }
+}
+
+TEST(ExecList, ALibraryIsOneByItsNameAndPlace) {
+  FakeHost host = with_git();
+  host.link("/home/me/p/lib/libx.so", "/usr/bin/perl", 1000);
+  host.libraries["/usr/bin/git"] = {"/home/me/p/lib/libx.so"};
+  const plan::Refusal refusal =
+      must_refuse(host.plan(PolicyMaker("/home/me/p/run").read("/home/me/p/lib").exec({"git"}).policy));
+  EXPECT_EQ(refusal.items[0].code, "exec-not-a-program");
+}
+
+TEST(ExecList, ANameThatIsLookedForWhereTheTargetMayWriteIsRefused) {
+  for (const char* path : {"/home/me/p/bin:/usr/bin", "/home/me/p/l:/usr/bin", "/home/me/p/bin/absent:/usr/bin",
+                           "/home/me/p/bin/sub/../../empty:/usr/bin"}) {
+    FakeHost host = with_git();
+    host.directory("/home/me/p/bin/sub", 1000);
+    host.directory("/home/me/p/empty", 1000);
+    host.link("/home/me/p/l", "bin", 1000);
+    const plan::Refusal refusal = must_refuse(
+        host.plan(PolicyMaker("/home/me/p/run").write("/home/me/p/bin").exec({"git"}).env("PATH", path).policy));
+    ASSERT_FALSE(refusal.items.empty());
+    EXPECT_EQ(refusal.items[0].code, "exec-writable") << path;
+  }
+  FakeHost host = with_git();
+  host.directory("/home/me/p/bin", 1000);
+  must_plan(host.plan(PolicyMaker("/home/me/p/run")
+                          .write("/home/me/p/bin")
+                          .exec({"git"})
+                          .env("PATH", "/usr/bin:/home/me/p/bin")
+                          .policy));
+}
+
+TEST(ExecList, ALibraryThatIsLookedForWhereTheTargetMayWriteIsRefused) {
+  FakeHost host = with_git();
+  host.directory("/home/me/p/out", 1000);
+  host.searched["/usr/bin/git"] = {"/home/me/p/out"};
+  PolicyMaker maker("/home/me/p/run");
+  const plan::Refusal refusal = must_refuse(host.plan(maker.write("/home/me/p/out").exec({"git"}).policy));
+  EXPECT_EQ(refusal.items[0].code, "exec-writable");
+  FakeHost found = with_git();
+  found.file("/home/me/p/out/liba.so", "ELF", 1000);
+  found.libraries["/usr/bin/git"] = {"/home/me/p/out/liba.so"};
+  EXPECT_EQ(must_refuse(found.plan(maker.policy)).items[0].code, "exec-writable");
+}
+
+TEST(ExecList, LibrariesThatCannotBeToldAreRefused) {
+  FakeHost host = with_git();
+  host.untold.insert("/usr/bin/git");
+  const plan::Refusal refusal = must_refuse(host.plan(PolicyMaker("/home/me/p/run").exec({"git"}).policy));
+  EXPECT_THAT(refusal.items[0].message, ::testing::HasSubstr("cannot be told"));
+}
+
+TEST(ExecList, AnotherNameBelowAWriteGrantIsLookedForWhereThereIsOneAndRefused) {
+  FakeHost host = with_git();
+  host.program("/home/me/p/tool", "ELF", 1000);
+  host.directory("/home/me/p/out", 1000);
+  const policy::Policy policy =
+      PolicyMaker("/home/me/p/run").read("/home/me/p/tool").write("/home/me/p/out").exec({"/home/me/p/tool"}).policy;
+  (void)host.know(policy);
+  EXPECT_TRUE(!host.facts.aliases || host.facts.aliases->asked.code.empty()) << "one link";
+  FakeHost linked = with_git();
+  linked.program("/home/me/p/tool", "ELF", 1000).links = 2;
+  linked.directory("/home/me/p/out", 1000);
+  linked.aliases.found = {{.path = "/home/me/p/out/tool-1", .credential = "/home/me/p/tool"}};
+  const plan::Refusal refusal = must_refuse(linked.plan(policy));
+  EXPECT_THAT(linked.facts.aliases->asked.code, ElementsAre("/home/me/p/tool"));
+  EXPECT_EQ(refusal.items[0].code, "exec-writable");
+  EXPECT_THAT(refusal.items[0].message, ::testing::HasSubstr("/home/me/p/out/tool-1"));
+}
+
+TEST(ExecList, WhatCannotBeStartedIsNotTakenForALibrary) {
+  FakeHost host = with_git();
+  host.file("/home/me/p/nox", "ELF:/lib64/ld-linux-x86-64.so.2", 1000);
+  const plan::Refusal refusal =
+      must_refuse(host.plan(PolicyMaker("/home/me/p/run").read("/home/me/p/nox").exec({"/home/me/p/nox"}).policy));
+  EXPECT_THAT(refusal.items[0].mend, ::testing::HasSubstr("chmod +x"));
+}
+
+TEST(ExecList, ASetIdBitIsSaidNotToCount) {
+  FakeHost host = with_git();
+  host.at("/usr/bin/git").mode = 04755;
+  const plan::Plan plan = must_plan(host.plan(PolicyMaker("/home/me/p/run").exec({"git"}).policy));
+  EXPECT_THAT(testing::note_codes(plan), Contains("exec-set-id"));
+}
+
+TEST(ExecList, WhatItsLinesStartIsRecordedForTheApproval) {
+  FakeHost host = with_git();
+  host.program("/usr/local/bin/git", "ELF");
+  host.program("/home/me/p/tool", "#!/usr/bin/perl\n", 1000);
+  PolicyMaker maker("/home/me/p/run");
+  maker.read("/home/me/p/tool").exec({"git", "/home/me/p/tool"});
+  const auto recorded = [&](FakeHost on) {
+    const plan::Plan plan = must_plan(on.plan(maker.policy));
+    return landings(maker.policy, on.facts, plan);
+  };
+  EXPECT_THAT(recorded(host), ::testing::IsSupersetOf({Landing{"exec: git", "/usr/bin/git"},
+                                                       Landing{"exec: /home/me/p/tool", "/home/me/p/tool"},
+                                                       Landing{"exec: /home/me/p/tool", "/usr/bin/perl"}}));
+  maker.env("PATH", "/usr/local/bin:/usr/bin");
+  EXPECT_THAT(recorded(host), Contains(Landing{"exec: git", "/usr/local/bin/git"}));
 }
 
 TEST(ExecList, EnvAndWhatItLooksUpComeWithAScript) {

@@ -135,7 +135,7 @@ void FakeHost::describe(const Node& node, PathFact& fact) const {
   fact.uid = node.uid;
   fact.gid = node.gid;
   fact.mode = node.mode;
-  fact.links = 1;
+  fact.links = node.links;
   fact.writable = may(node, 2) && !node.read_only;
   fact.executable = may(node, 1);
   fact.noexec = node.noexec;
@@ -351,6 +351,8 @@ void FakeHost::answer(const plan::Questions& questions) {
         fact.missing.emplace_back(name_of(path));
       }
     }
+    fact.searched = searched[program];
+    fact.whole = !untold.contains(program);
     facts.libraries[program] = std::move(fact);
   }
   if (questions.aliases) {

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -21,6 +22,7 @@ struct Node {
   std::uint32_t uid = 0, gid = 0, mode = 0755;
   std::uint64_t inode = 0;
   bool noexec = false, read_only = false;
+  std::uint64_t links = 1;
 };
 
 class FakeHost {
@@ -51,6 +53,8 @@ class FakeHost {
   plan::HostFacts facts;  ///< filled by answer()
   /// By real path: what a program's loader maps. Spelled paths; one that does not stand here is missing.
   std::map<std::string, std::vector<std::string>> libraries;
+  std::map<std::string, std::vector<std::string>> searched;  ///< the same: directories that are looked into
+  std::set<std::string> untold;                              ///< the same: the answer is not whole
   /// What every scan for other names of credentials finds; `asked` is filled in.
   plan::AliasAnswer aliases;
 

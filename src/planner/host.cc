@@ -72,7 +72,7 @@ void check_exec_list(Draft& draft) {
   if (repeats_files(draft.facts)) return;
   lack_hardening(draft, Layer::kExec, Feature::kLandlock,
                  "a program that lies in a directory of libraries can be started although the list under exec does "
-                 "not name it",
+                 "not name it, and so can what the target writes into a file that is one of its standard streams",
                  "a kernel of 5.19 or later with Landlock", plan::LayerState::kDegraded);
 }
 

@@ -3,8 +3,11 @@
 #include <algorithm>
 #include <string_view>
 
+#include "planner/base.h"
 #include "planner/draft.h"
+#include "planner/exec_closure.h"
 #include "planner/named_path.h"
+#include "planner/path_text.h"
 
 namespace cordon::planner {
 namespace {
@@ -31,6 +34,18 @@ class Collect {
     }
   }
 
+  /// What each line of the list starts: where PATH found it, and its interpreters. Of the system's own by the name that
+  /// was asked for: a new release behind it widens nothing.
+  void exec(const policy::Policy& policy) {
+    if (!exec_listed(policy)) return;
+    for (const ExecFile& file : ExecClosure(policy, facts_).files) {
+      if (file.kind != ExecKind::kProgram || file.asked_by == "entrypoint") continue;
+      const bool of_system = in_base(facts_, file.fact.real);
+      if (of_system && !file.named && name_of(file.fact.real).starts_with("ld-")) continue;
+      out_.push_back({file.asked_by, of_system ? file.fact.asked : file.fact.real});
+    }
+  }
+
   std::vector<Landing> take() {
     std::ranges::sort(out_);
     const auto rest = std::ranges::unique(out_);
@@ -52,6 +67,7 @@ std::vector<Landing> landings(const policy::Policy& policy, const plan::HostFact
   collect.grants("write", policy.write);
   collect.grants("deny", policy.deny);
   collect.program(plan);
+  collect.exec(policy);
   return collect.take();
 }
 

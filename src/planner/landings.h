@@ -3,6 +3,7 @@
 // line, and then the same approved text grants something else. So an approval records them, and a run compares.
 //
 // What the base shows to every run anyway is left out: a new release of the system's own interpreter widens nothing.
+// Under exec as a list that does not go for what its lines start: PATH or a link may choose another of the base.
 #pragma once
 
 #include <string>
