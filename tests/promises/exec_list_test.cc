@@ -175,6 +175,92 @@ TEST_P(ExecList, ANameIsLookedUpOnTheTargetsPath) {
   EXPECT_TRUE(refused.says("tool is not on the target's PATH (/usr/bin:/bin)")) << refused;
 }
 
+TEST_P(ExecList, AnotherNameOfAListedProgramThatTheTargetMayWriteIsRefused) {
+  for (const char* app : {"out/app", "bin/app"}) {
+    scene.tree().copy(std::string("work/") + app, "/usr/bin/true");
+    scene.tree().make_directory("work/out/deps");
+    const std::string other = scene.in_work("out/deps/app-1");
+    EXPECT_EQ(scene.bare({"ln", "-f", scene.in_work(app), other}).code, 0);
+    scene.tree().write("work/run.sh", "#!/bin/sh\n", 0755);
+    const std::string yaml = std::string("entrypoint: ./run.sh\nexec: [./") + app + ", cat]\nread: [.]\n";
+    const Finished refused = scene.approve(scene.manifest(yaml + list("write", {"./out"})));
+    EXPECT_EQ(refused.code, 125) << app << refused;
+    EXPECT_TRUE(refused.says(other) && refused.says("hard link")) << app << refused;
+    EXPECT_EQ(scene.approve(scene.manifest(yaml)).code, 0) << "nothing is written";
+  }
+}
+
+TEST_P(ExecList, ANameOrALibraryThatIsLookedForWhereTheTargetMayWriteIsRefused) {
+  scene.tree().make_directory("work/bin");
+  scene.tree().write("work/run.sh", "#!/bin/sh\n", 0755);
+  const std::string bin = scene.in_work("bin");
+  const std::string yaml = "entrypoint: ./run.sh\nexec: [git, cp]\nread: [.]\n" + list("write", {"./bin"});
+  const auto approved = [&](const std::string& variable, const std::string& value) {
+    const std::string manifest = scene.manifest(yaml + list("env", {variable}));
+    return scene.cordon({"approve", "--yes", manifest}).env(variable, value).run();
+  };
+  for (const std::string& before : {bin, bin + "/absent"}) {
+    const Finished refused = approved("PATH", before + ":/usr/bin:/bin");
+    EXPECT_EQ(refused.code, 125) << refused;
+    EXPECT_TRUE(refused.says("is looked for in " + before)) << refused;
+    EXPECT_TRUE(approved("LD_LIBRARY_PATH", before).says("a library is looked for in " + before));
+  }
+  const Finished behind = approved("PATH", "/usr/bin:/bin:" + bin);
+  EXPECT_EQ(behind.code, 0) << behind;
+}
+
+TEST_P(ExecList, ADirectoryNamedAfterAProgramIsNotOpenedToItsLoader) {
+  scene.tree().copy("work/bin/mytool", "/usr/bin/true");
+  for (const char* to : {"/usr/bin", ""}) {
+    scene.tree().remove("work/lib");
+    if (*to != '\0') {
+      scene.tree().link("work/lib/mytool", to);
+    } else {
+      scene.tree().copy("work/lib/mytool/id", "/usr/bin/id");
+    }
+    const std::string program = *to != '\0' ? "/usr/bin/id" : scene.in_work("lib/mytool/id");
+    const std::string text = "./bin/mytool && echo listed\n" + loader() + " " + program + " && echo unlisted\ntrue\n";
+    const std::string read = "read: [./bin, ./lib]\n";
+    EXPECT_EQ(script(scene, text, read + "exec: [./bin/mytool]\n").out, "listed\n");
+    EXPECT_THAT(script(scene, text, read + "exec: all\n").out, HasSubstr("unlisted\n")) << "the control";
+  }
+}
+
+TEST_P(ExecList, AChangeOfWhatItsLinesLeadToIsNotRunUnseen) {
+  scene.tree().copy("work/one/tool", "/usr/bin/true");
+  scene.tree().copy("work/two/tool", "/usr/bin/id");
+  scene.tree().write("work/run.sh", "#!/bin/sh\ntool && echo ran\n", 0755);
+  const std::string manifest =
+      scene.manifest("entrypoint: ./run.sh\nexec: [tool]\nenv: [PATH]\nread: [./one, ./two]\n");
+  const std::string one = scene.in_work("one"), two = scene.in_work("two");
+  EXPECT_EQ(scene.cordon({"approve", "--yes", manifest}).env("PATH", one + ":/usr/bin").run().code, 0);
+  EXPECT_EQ(scene.cordon({"run", manifest}).env("PATH", one + ":/usr/bin").run().out, "ran\n");
+  const Finished changed = scene.cordon({"run", manifest}).env("PATH", two + ":/usr/bin").run();
+  EXPECT_EQ(changed.code, 125) << changed;
+  EXPECT_TRUE(changed.says("'exec: tool' leads to " + two + "/tool")) << changed;
+}
+
+TEST_P(ExecList, ProjectsAreBuiltAndCommittedWithTheHelpersListed) {
+  const auto helper = [&](const std::string& name) {
+    const std::string out = scene.bare({"gcc", "-print-prog-name=" + name}).out;
+    return out.substr(0, out.find('\n'));
+  };
+  scene.tree().write("work/out/main.c", "int main(void) { return 0; }\n");
+  scene.tree().write("work/out/Makefile", "main: main.c\n\tgcc -o main main.c\n");
+  const Finished built =
+      script(scene, "cd out && make >/dev/null && echo built\n",
+             list("write", {"./out"}) + list("exec", {"make", "gcc", "as", "ld", helper("cc1"), helper("collect2")}));
+  EXPECT_EQ(built.out, "built\n") << built;
+  scene.tree().make_directory("work/repo");
+  EXPECT_EQ(scene.bare({"git", "init", "-q", scene.in_work("repo")}).code, 0);
+  const Finished committed =
+      script(scene,
+             "cd repo && echo x >f && git add f && git -c user.name=a -c user.email=b commit -qm c && "
+             "git status --short && echo committed\n",
+             list("write", {"./repo"}) + "exec: [git, /usr/lib/git-core/git]\n");
+  EXPECT_EQ(committed.out, "committed\n") << committed;
+}
+
 TEST_P(ExecList, NobodyIsShownAFileBecauseOfIt) {
   scene.tree().copy("home/tool", "/usr/bin/true");
   const std::string yaml = act_manifest({"stat=" + scene.home() + "/tool"}, "exec: ['" + scene.home() + "/tool']\n");
