@@ -244,7 +244,7 @@ TEST_F(Resolver, EndsWithTheBrokerAlthoughEveryLookupHangs) {
   socket_.reset();
   ::waitpid(child_, nullptr, 0);
   child_ = -1;
-  EXPECT_LT(kernel::monotonic_ns() - began, kSecond);
+  EXPECT_LT(kernel::monotonic_ns() - began, 5 * kSecond) << "a lookup takes ten";
 }
 
 TEST_F(Resolver, HasNoPowers) {
