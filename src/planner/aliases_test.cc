@@ -91,6 +91,18 @@ TEST(Aliases, OnlyWhatStandsIsLookedFor) {
   EXPECT_FALSE(bare.know(reads("/home/me").policy).aliases.has_value());
 }
 
+TEST(Aliases, TheMachinesOwnAreAskedForWhereAPolicyCouldShowThemAndForRootAlways) {
+  const auto asks = [](std::uint32_t uid, const std::string& read) {
+    FakeHost host = host_with_data(uid);
+    return host.know(reads(read).policy).names.contains("/etc");
+  };
+  EXPECT_FALSE(asks(1000, "/srv/x"));
+  EXPECT_TRUE(asks(1000, "/etc"));
+  EXPECT_TRUE(asks(1000, "/etc/shadow"));
+  EXPECT_TRUE(asks(1000, "/"));
+  EXPECT_TRUE(asks(0, "/srv/x"));
+}
+
 TEST(Aliases, OfTheMachinesOwnKeysRootLooksForOtherNames) {
   FakeHost root = host_with_data(0);
   EXPECT_THAT(asked(root, reads("/srv/x")).credentials, Contains("/etc/shadow"));

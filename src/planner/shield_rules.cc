@@ -62,6 +62,7 @@ std::string_view names_key(const Rule& rule) {
 std::vector<std::string_view> named_places(const policy::Policy& policy, const plan::HostFacts& facts) {
   std::vector<std::string_view> out;
   const auto add = [&](std::string_view path) {
+    if (path.empty()) return;  // no interpreter was named
     const PathFact* fact = fact_of(facts, path);
     out.push_back(fact != nullptr && !fact->real.empty() ? std::string_view(fact->real) : path);
   };
