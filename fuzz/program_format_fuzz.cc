@@ -15,7 +15,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const host::ReadAt read = [&](std::uint64_t offset, std::span<std::byte> into) {
     CORDON_CHECK(into.size() <= std::size_t{1} << 20U);
     if (offset > size || into.size() > size - offset) return false;
-    std::memcpy(into.data(), data + offset, into.size());
+    if (!into.empty()) std::memcpy(into.data(), data + offset, into.size());
     return true;
   };
   const auto facts = host::read_elf(read);
