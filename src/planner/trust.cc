@@ -60,7 +60,7 @@ namespace {
 bool is_denied(const policy::Policy& policy, const plan::HostFacts& facts, std::string_view real) {
   return std::ranges::any_of(policy.deny, [&](const policy::PathGrant& deny) {
     const plan::PathFact* fact = fact_of(facts, deny.path);
-    return fact != nullptr && within(real, fact->real.empty() ? std::string_view(deny.path) : fact->real);
+    return within(real, fact == nullptr || fact->real.empty() ? deny.path : fact->real);
   });
 }
 

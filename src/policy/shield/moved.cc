@@ -7,16 +7,26 @@
 #include "base/text.h"
 
 namespace cordon::policy::shield {
-Rule restated(const HomeRule& rule, std::string_view path, std::string_view variable) {
+namespace {
+
+/// What a row of either table says, at another place.
+template <class Row>
+Rule at_place(const Row& row, std::string_view path, std::string_view variable) {
   return {.path = path,
-          .deny = rule.deny,
-          .kind = rule.kind,
-          .holds = rule.holds,
-          .write_opt_in = rule.write_opt_in,
-          .alias_anchor = rule.alias_anchor,
-          .what = rule.what,
+          .deny = row.deny,
+          .kind = row.kind,
+          .holds = row.holds,
+          .write_opt_in = row.write_opt_in,
+          .alias_anchor = row.alias_anchor,
+          .what = row.what,
           .source = variable,
           .anchor_length = 0};
+}
+
+}  // namespace
+
+Rule restated(const HomeRule& rule, std::string_view path, std::string_view variable) {
+  return at_place(rule, path, variable);
 }
 
 namespace {
@@ -33,18 +43,6 @@ std::span<const HomeRule> rows_below(std::span<const HomeRule> table, std::strin
   return {begin, end};
 }
 
-Rule moved_rule(const Relocation& moved, std::string_view path) {
-  return {.path = path,
-          .deny = moved.deny,
-          .kind = moved.kind,
-          .holds = moved.holds,
-          .write_opt_in = moved.write_opt_in,
-          .alias_anchor = moved.alias_anchor,
-          .what = moved.what,
-          .source = moved.variable,
-          .anchor_length = 0};
-}
-
 class Mover {
  public:
   Mover(const Situation& situation, Rules& rules) : situation_(situation), rules_(rules) {}
@@ -57,7 +55,7 @@ class Mover {
     if (moved.moves == Moves::kBase) return restate(moved, value, *place);
     const auto path = moved.below.empty() ? place : place->join(moved.below);
     if (!path || !can_be_shielded(path->str(), situation_.anchors)) return refuse_place(moved, value);
-    rules_.list.push_back(moved_rule(moved, rules_.texts->add({path->str()})));
+    rules_.list.push_back(at_place(moved, rules_.texts->add({path->str()}), moved.variable));
   }
 
  private:
