@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "plan/observation.h"
 #include "plan/plan.h"
 
 namespace cordon::plan {
@@ -89,6 +90,7 @@ struct Outcome {
   std::uint64_t exec_attempts_total = 0;
   std::vector<Destination> destinations;  ///< of a run with a way out, each once, bounded
   std::vector<Lapse> lapses;
+  Observations observations;  ///< of a run that was watched (Plan::watching)
   std::uint64_t wall_ms = 0;
   friend bool operator==(const Outcome&, const Outcome&) = default;
 };

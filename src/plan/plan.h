@@ -21,6 +21,7 @@
 #include "base/diagnostic.h"
 #include "base/error.h"
 #include "plan/host_facts.h"
+#include "plan/observation.h"
 
 namespace cordon::plan {
 
@@ -370,6 +371,7 @@ struct Plan {
   std::optional<Egress> egress;  ///< of a run with a way out; its Listen steps are what the broker serves
   std::uint64_t timeout_ms = 0;  ///< 0: none
   bool exec_closed = false;      ///< a notify filter answers every execve but the launcher's with EPERM
+  Watching watching = Watching::kNothing;
   std::vector<Layer> requested;  ///< layers that this run promises
   std::vector<Degradation> degradations;
   std::vector<Note> notes;

@@ -96,7 +96,6 @@ struct UpstreamProxy {
   friend bool operator==(const UpstreamProxy&, const UpstreamProxy&) = default;
 };
 
-/// What the caller insists on; from flags, never from a manifest.
 /// A variable of the caller's environment that says whom TLS clients trust, and the paths in its value.
 struct TrustSetting {
   std::string name;   ///< "SSL_CERT_FILE"
@@ -105,6 +104,10 @@ struct TrustSetting {
   friend bool operator==(const TrustSetting&, const TrustSetting&) = default;
 };
 
+/// How closely a run is watched; it changes nothing of what is allowed.
+enum class Watch { kNothing, kPrograms, kPaths };
+
+/// What the caller insists on; from flags, never from a manifest.
 struct Posture {
   bool strict = false;                  ///< every layer or nothing
   bool allow_degraded = false;          ///< run with what can be held, naming what is not
@@ -116,6 +119,7 @@ struct Posture {
   bool proxy_env = false;           ///< HTTP_PROXY and its kind name the broker's proxy
   std::optional<UpstreamProxy> upstream;
   std::vector<TrustSetting> trust;  ///< passed where there is a way out, with what they name to read
+  Watch watch = Watch::kNothing;    ///< --record-exec, --explain, profile
   friend bool operator==(const Posture&, const Posture&) = default;
 };
 
