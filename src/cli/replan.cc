@@ -25,6 +25,9 @@ struct Behind {
   std::vector<Feature> operator()(const step::StubOverlay&) const {
     return {Feature::kOverlayMount, Feature::kMountApi};
   }
+  std::vector<Feature> operator()(const step::PrivateOverlay&) const {
+    return {Feature::kOverlayMount, Feature::kMountApi};
+  }
   std::vector<Feature> operator()(const step::HoldPoint&) const { return {Feature::kMountApi}; }
   std::vector<Feature> operator()(const step::EnterRoot&) const { return {Feature::kMountApi}; }
   std::vector<Feature> operator()(const step::Loopback&) const { return {Feature::kNetNamespace, Feature::kIpv6}; }

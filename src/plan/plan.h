@@ -186,6 +186,19 @@ struct StubOverlay {
   friend bool operator==(const StubOverlay&, const StubOverlay&) = default;
 };
 
+/// A directory of the host that the target sees whole and may change, and that stays as it is: an overlay whose upper
+/// layer is the directory "upper" of `place`, with "work" beside it. What is written there is looked at after the run
+/// (enforce/promote). What the host changes in `source` meanwhile may be seen late or never.
+struct PrivateOverlay {
+  std::string source;
+  FileId id;
+  std::string target;
+  MountAttributes attributes;  ///< of the overlay itself: it inherits nothing. Never read_only
+  std::string place;           ///< a directory of Cordon's own, below nothing that the target sees
+  FileId place_id;
+  friend bool operator==(const PrivateOverlay&, const PrivateOverlay&) = default;
+};
+
 /// The first absent component of a shield, made on the host as an empty mount point (a directory 0700 or a file 0600)
 /// and masked; one with a text (0444) is pinned read-only. The supervisor makes it before the launcher starts, or
 /// shares one that another run made; it is removed at the end of the last of them if it is still that object and still
@@ -307,9 +320,10 @@ struct Execute {
   friend bool operator==(const Execute&, const Execute&) = default;
 };
 
-using Any = std::variant<EnterNamespaces, BuildRoot, MakeDirectory, MakeSymlink, MakeFile, Bind, MountProc, MountDev,
-                         MountTmpfs, Mask, Pin, StubOverlay, HoldPoint, EnterRoot, Loopback, LocalNetwork, Redirect,
-                         Listen, ResourceLimit, RunAs, DropPrivileges, Landlock, Filter, Execute>;
+using Any =
+    std::variant<EnterNamespaces, BuildRoot, MakeDirectory, MakeSymlink, MakeFile, Bind, MountProc, MountDev,
+                 MountTmpfs, Mask, Pin, StubOverlay, PrivateOverlay, HoldPoint, EnterRoot, Loopback, LocalNetwork,
+                 Redirect, Listen, ResourceLimit, RunAs, DropPrivileges, Landlock, Filter, Execute>;
 
 }  // namespace step
 

@@ -28,7 +28,7 @@
 namespace cordon::plan::wire {
 
 inline constexpr std::uint64_t kMagic = 0x4e414c5044524f43;  // "CORDPLAN"
-inline constexpr std::uint32_t kVersion = 4;
+inline constexpr std::uint32_t kVersion = 5;
 inline constexpr std::uint32_t kMostRecords = 65'535;
 inline constexpr std::size_t kMostHoldPoints = 1'024;
 inline constexpr std::uint32_t kMostListeners = 600;
@@ -53,6 +53,7 @@ enum class Op : std::uint16_t {
   kMask,
   kPin,
   kStubOverlay,
+  kPrivateOverlay,
   kEnterRoot,
   kLoopback,
   kLocalNetwork,
@@ -67,7 +68,7 @@ enum class Op : std::uint16_t {
   kLandlockRule,
   kStub,
 };
-inline constexpr std::size_t kOps = 25;
+inline constexpr std::size_t kOps = 26;
 
 /// `size` bytes at `offset` of the table. Of a string: without its NUL, which follows.
 struct Ref {
@@ -99,25 +100,27 @@ inline constexpr std::uint32_t kNoexec = 1U << 1;    ///< Bind, MountTmpfs, Stub
 inline constexpr std::uint32_t kNosuid = 1U << 2;    ///< as kNoexec
 inline constexpr std::uint32_t kNodev = 1U << 3;     ///< as kNoexec
 inline constexpr std::uint32_t kMountFlags = kReadOnly | kNoexec | kNosuid | kNodev;
-inline constexpr std::uint32_t kHasBirthTime = 1U << 4;  ///< Bind, StubOverlay
+inline constexpr std::uint32_t kHasBirthTime = 1U << 4;  ///< Bind, StubOverlay, PrivateOverlay
 inline constexpr std::uint32_t kCreateUid = 1U << 5;     ///< Bind, StubOverlay
 inline constexpr std::uint32_t kCreateGid = 1U << 6;     ///< Bind, StubOverlay
 inline constexpr std::uint32_t kObjectFlags = kHasBirthTime | kCreateUid | kCreateGid;
-inline constexpr std::uint32_t kDenySetgroups = 1U << 7;  ///< EnterNamespaces
-inline constexpr std::uint32_t kSetGroups = 1U << 8;      ///< EnterNamespaces
-inline constexpr std::uint32_t kDirectory = 1U << 9;      ///< Mask, Stub
-inline constexpr std::uint32_t kNotify = 1U << 10;        ///< Filter
-inline constexpr std::uint32_t kDot = 1U << 11;           ///< Stub: a file that says "."
-inline constexpr std::uint32_t kOptional = 1U << 12;      ///< LandlockRule
-inline constexpr std::uint32_t kMaskedFile = 1U << 15;    ///< LandlockRule
-inline constexpr std::uint32_t kIpv6Too = 1U << 13;       ///< Redirect
-inline constexpr std::uint32_t kRedirected = 1U << 14;    ///< Listen: what the Redirect leads to
+inline constexpr std::uint32_t kDenySetgroups = 1U << 7;       ///< EnterNamespaces
+inline constexpr std::uint32_t kSetGroups = 1U << 8;           ///< EnterNamespaces
+inline constexpr std::uint32_t kDirectory = 1U << 9;           ///< Mask, Stub
+inline constexpr std::uint32_t kNotify = 1U << 10;             ///< Filter
+inline constexpr std::uint32_t kDot = 1U << 11;                ///< Stub: a file that says "."
+inline constexpr std::uint32_t kOptional = 1U << 12;           ///< LandlockRule
+inline constexpr std::uint32_t kMaskedFile = 1U << 15;         ///< LandlockRule
+inline constexpr std::uint32_t kPlaceHasBirthTime = 1U << 16;  ///< PrivateOverlay
+inline constexpr std::uint32_t kIpv6Too = 1U << 13;            ///< Redirect
+inline constexpr std::uint32_t kRedirected = 1U << 14;         ///< Listen: what the Redirect leads to
 
 /// What stands in a record, op by op. Unused args, refs and flags must be zero.
 ///   args  EnterNamespaces {flags, time limit in ms}  BuildRoot {size}  MakeDirectory, MakeFile {mode}  MountDev {shm
 ///   size}
 ///         Bind {device, inode, type, birth_ns, create uid, create gid}  MountTmpfs {size, mode}
 ///         StubOverlay {as Bind, work inode, work birth_ns}; the work directory is on the same device
+///         PrivateOverlay {as Bind: device, inode, type, birth_ns; of the place: device, inode, birth_ns}
 ///         LocalNetwork {family, address: its first 8 bytes, the rest}  Redirect {port}
 ///         Listen {SOCK_STREAM or SOCK_DGRAM, family, port, address: its first 8 bytes, the rest}
 ///         ResourceLimit {resource, soft, hard}  RunAs {uid, gid}  Landlock {handled, scoped, abi}
@@ -125,6 +128,7 @@ inline constexpr std::uint32_t kRedirected = 1U << 14;    ///< Listen: what the 
 ///   refs  the target first; then: EnterNamespaces {uid map, gid map (as the files of user_namespaces(7) want them),
 ///         groups (u32 each)}  MakeSymlink {target, text}  MakeFile {target, content}  Bind {target, source, create}
 ///         Pin {target, text of the link that stands there: none, or one}
+///         PrivateOverlay {target, source, place}
 ///         StubOverlay {target, source, create, work}  Stub {target: below the overlay's}
 ///         Filter {name, program}  Execute {path, argv, environment, working directory}
 enum class RefKind : std::uint8_t { kNone, kPath, kText, kBytes, kList };
@@ -163,6 +167,7 @@ inline constexpr std::array<Shape, kOps> kShapes = [] {
       {Phase::kMounts, kAny, 0, kDirectory, {kPath}},
       {Phase::kMounts, kAny, 0, kReadOnly, {kPath, kList}},
       {Phase::kMounts, kAny, 8, (kMountFlags & ~kReadOnly) | kObjectFlags, {kPath, kPath, kList, kPath}},
+      {Phase::kMounts, kAny, 7, (kMountFlags & ~kReadOnly) | kHasBirthTime | kPlaceHasBirthTime, {kPath, kPath, kPath}},
       {Phase::kEnterRoot, kOnce, 0, 0, {}},
       {Phase::kEnterRoot, kAtMostOnce, 0, 0, {}},
       {Phase::kNetwork, kAny, 3, 0, {}},
@@ -432,6 +437,8 @@ inline bool View::is_value(const Record& record) const {
     case Op::kStubOverlay:
       return args[2] == S_IFDIR && args[4] <= UINT32_MAX && args[5] <= UINT32_MAX && args[6] != 0 && below_root &&
              is_creation(record);
+    case Op::kPrivateOverlay:
+      return args[2] == S_IFDIR && args[5] != 0 && below_root;
     case Op::kMountTmpfs:
       return args[1] <= 07777 && below_root;
     case Op::kMakeSymlink:

@@ -223,6 +223,7 @@ std::string resolved_program(const policy::Policy& policy, const plan::HostFacts
 }
 
 std::string working_directory(const policy::Policy& policy, const plan::HostFacts& facts) {
+  if (policy.command) return policy.command->working_directory;
   const PathFact* entrypoint = fact_of(facts, policy.entrypoint.path);
   if (entrypoint == nullptr || entrypoint->state != PathState::kPresent) return {};
   return std::string(parent_of(entrypoint->real));

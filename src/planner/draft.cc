@@ -24,7 +24,9 @@ bool exec_closed(const policy::Policy& policy) {
   return policy.exec.mode == policy::ExecMode::kNone || policy.exec.mode == policy::ExecMode::kNoneStrict;
 }
 
-bool writes_execute(const policy::Policy& policy) { return policy.exec.mode == policy::ExecMode::kAll; }
+bool starts_anything(const policy::Policy& policy) { return policy.exec.mode == policy::ExecMode::kAll; }
+
+bool writes_execute(const policy::Policy& policy) { return starts_anything(policy) && !policy.command; }
 
 bool exec_listed(const policy::Policy& policy) { return policy.exec.mode == policy::ExecMode::kList; }
 

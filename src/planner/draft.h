@@ -28,7 +28,11 @@ struct Draft {
 /// exec: none or none-strict: one start, the launcher's.
 bool exec_closed(const policy::Policy& policy);
 
-/// exec: all: what the target writes may be executed.
+/// exec: all.
+bool starts_anything(const policy::Policy& policy);
+
+/// What the target writes on the host may be executed: exec: all of a manifest. In command mode no host path is both
+/// written and executed.
 bool writes_execute(const policy::Policy& policy);
 
 /// exec: as a list: nothing is executed but what is in it.

@@ -43,6 +43,7 @@ bool belongs_to_another(const policy::Policy& policy, const plan::HostFacts& fac
 }  // namespace
 
 std::string entrypoint_directory(const policy::Policy& policy, const plan::HostFacts& facts) {
+  if (policy.command) return policy.command->workspace;
   const plan::PathFact* fact = fact_of(facts, policy.entrypoint.path);
   if (fact == nullptr || fact->state != plan::PathState::kPresent) return {};
   return std::string(parent_of(fact->real));

@@ -103,6 +103,7 @@ class Siblings {
       const bool denied =
           mount.want->why == Why::kDeny && draft.facts.entries.contains(std::string(parent_of(mount.path)));
       const Mount* around = mount.want->credentials || denied ? arranged.showing(parent_of(mount.path)) : nullptr;
+      if (around != nullptr && around->want->view != nullptr) continue;  // its entries may be made anew
       if (around == nullptr || around->act != MountAct::kBind || !is_whole_right(arranged, *around)) continue;
       auto& way = ways_[around->path];
       way.insert(around->path);
@@ -172,17 +173,27 @@ class Siblings {
 };
 
 void add_mounts(Draft& draft, const Arranged& arranged, Rules& rules, Rules& after, bool reads_execute) {
+  constexpr std::uint64_t kAll = kReadFile | kWriteFile | kTruncate | kIoctlDev | kChange;
+  const std::uint64_t own_execute = starts_anything(draft.policy) ? kExecute : 0;
   const std::uint64_t write_execute = writes_execute(draft.policy) ? kExecute : 0;
   Siblings siblings(draft, arranged);
   for (const Mount& mount : arranged.mounts) {
     if (mount.act != MountAct::kBind) continue;
     const Want& want = *mount.want;
-    const std::uint64_t access = want.access == Access::kWritable
-                                     ? kReadFile | kWriteFile | kTruncate | kIoctlDev | kChange | write_execute
-                                     : kReadFile | (reads_execute ? kExecute : 0);
+    if (want.view != nullptr) {
+      after.add(want.path, kAll | own_execute, true);
+      continue;
+    }
+    const std::uint64_t access = want.why == Why::kPlace            ? kAll | own_execute
+                                 : want.access == Access::kWritable ? kAll | write_execute
+                                                                    : kReadFile | (reads_execute ? kExecute : 0);
     if (!siblings.add(want, access, after)) rules.add(want.path, access, want.directory);
   }
-  rules.add("/tmp", kReadFile | kWriteFile | kTruncate | kIoctlDev | kChange | write_execute, true);
+  rules.add("/tmp", kAll | own_execute, true);
+  const auto& command = draft.policy.command;
+  if (command && !command->home.empty() && !within("/tmp", command->home)) {
+    rules.add(command->home, kAll | own_execute, true);
+  }
 }
 
 }  // namespace

@@ -17,7 +17,9 @@ class Sweep {
     while (!open_.empty() && !within(want.path, open_.back()->path)) open_.pop_back();
     const Want* outer = open_.empty() ? nullptr : open_.back();
     if (want.path == decided_ || (outer != nullptr && outer->access == Access::kHidden)) return;
-    const bool writable_here = outer != nullptr && outer->access == Access::kWritable;
+    const bool is_own = outer != nullptr && outer->why == Why::kPlace;  // nothing of the host shows in it
+    if (is_own && want.access == Access::kHidden) return;
+    const bool writable_here = outer != nullptr && outer->access == Access::kWritable && !is_own;
     if (want.absent) {
       if (writable_here) hold(want, *outer);
       return;
@@ -30,7 +32,7 @@ class Sweep {
       case Access::kHidden:
         return hide(want, outer);
       case Access::kWritable:
-        if (outer != nullptr && outer->access == Access::kWritable && want.create.empty()) return;
+        if (writable_here && want.why != Why::kPlace && want.create.empty()) return;
         return bind(want, outer);
       case Access::kReadOnly:
         if (is_wanted(want, outer)) bind(want, outer);
@@ -47,6 +49,7 @@ class Sweep {
  private:
   [[nodiscard]] bool is_wanted(const Want& want, const Want* outer) const {
     if (outer == nullptr) return true;
+    if (outer->why == Why::kPlace) return true;
     if (outer->access == Access::kReadOnly) return want.executes && !outer->executes;
     return want.why == Why::kPrefix ? !writes_execute_ : want.why != Why::kBase;
   }
@@ -82,7 +85,7 @@ class Sweep {
   }
 
   void pin_chain(const Want& inner, const Want& outer) {
-    if (outer.access != Access::kWritable) return;
+    if (outer.access != Access::kWritable || outer.why == Why::kPlace) return;
     for (std::string& directory : between(outer.path, inner.path)) {
       if (!pinned_.insert(directory).second) continue;
       mounts_.push_back({.act = MountAct::kPin, .path = std::move(directory), .want = &inner, .needs_point = false});

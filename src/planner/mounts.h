@@ -26,6 +26,7 @@ enum class Why : std::uint8_t {
   kDeny,     ///< hidden whatever else is granted
   kShield,   ///< hidden, though a broader grant would show it
   kProgram,  ///< the entrypoint's or the interpreter's file: read-only and executable, even below a write grant
+  kPlace,    ///< a directory of Cordon's own, seen there as the run's own
   kHeld,     ///< a shield that may be read: read-only where a write grant would cover it, nothing elsewhere
   kWrite,
   kRead,    ///< read-only, even below a write grant
@@ -53,7 +54,10 @@ struct Want {
   const plan::PathFact* fact = nullptr;                     ///< of a grant
   bool credentials = false;  ///< of a mask: Landlock leaves it out of a read grant around it
   std::string link = {};     ///< of a symbolic link that must go on leading where it leads: its text
-  bool executes = false;     ///< under exec as a list: all that is not so is mounted noexec
+  /// kPlace: the directory that is mounted there. Of a view: the directory that holds its layers.
+  std::string source = {};
+  const policy::PrivateView* view = nullptr;  ///< a kRead that may be changed in a layer of its own
+  bool executes = false;                      ///< under exec as a list: all that is not so is mounted noexec
 };
 
 /// A symbolic link that a spelling crosses; made again in the private root, so that the spelling works there.

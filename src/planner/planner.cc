@@ -12,6 +12,7 @@
 #include "plan/wire.h"
 #include "planner/aliases.h"
 #include "planner/base.h"
+#include "planner/command.h"
 #include "planner/draft.h"
 #include "planner/environment.h"
 #include "planner/exec_list.h"
@@ -56,14 +57,14 @@ void make_point(Draft& draft, const Mount& mount) {
 
 bool is_noexec(const policy::Policy& policy, const Want& want) {
   if (exec_listed(policy)) return !want.executes;
-  return want.access == Access::kWritable && !writes_execute(policy);
+  return want.access == Access::kWritable && !writes_execute(policy) && want.why != Why::kPlace;
 }
 
 void bind(Draft& draft, const Identity& identity, const Mount& mount) {
   const Want& want = *mount.want;
   const bool writable = want.access == Access::kWritable;
   plan::step::Bind bind{
-      .source = want.path,
+      .source = want.why == Why::kPlace ? want.source : want.path,
       .id = want.id,
       .target = want.path,
       .attributes = {.read_only = !writable, .noexec = is_noexec(draft.policy, want), .nosuid = true, .nodev = true},
@@ -84,7 +85,10 @@ void mount_all(Draft& draft, const Identity& identity, const Arranged& arranged,
     if (mount.needs_point) make_point(draft, mount);
     switch (mount.act) {
       case MountAct::kBind:
-        if (!stubs.mount(draft, mount)) bind(draft, identity, mount);
+        if (mount.want->view != nullptr)
+          mount_view(draft, mount);
+        else if (!stubs.mount(draft, mount))
+          bind(draft, identity, mount);
         break;
       case MountAct::kHold:
         stubs.hold(draft, mount);
@@ -103,7 +107,7 @@ void mount_all(Draft& draft, const Identity& identity, const Arranged& arranged,
   }
 }
 
-void mount_own(Draft& draft) {
+void mount_own(Draft& draft, const Arranged& arranged) {
   const auto point = [&](const char* path) {
     draft.step(plan::step::MakeDirectory{.target = path, .mode = 0755}, Layer::kFilesystem, "base");
   };
@@ -111,13 +115,14 @@ void mount_own(Draft& draft) {
   draft.step(plan::step::MountProc{}, Layer::kProcesses, "base");
   point("/dev");
   draft.step(plan::step::MountDev{.target = "/dev", .shm_bytes = kShmBytes}, Layer::kFilesystem, "base");
+  if (mount_command_places(draft, arranged)) return;
   point("/tmp");
   const policy::Limits& limits = draft.policy.limits;
   const bool limited = limits.tmp_bytes != 0;
   draft.step(plan::step::MountTmpfs{.target = "/tmp",
                                     .size_bytes = limited ? limits.tmp_bytes : kTmpBytes,
                                     .mode = 01777,
-                                    .attributes = {.read_only = false, .noexec = !writes_execute(draft.policy)}},
+                                    .attributes = {.read_only = false, .noexec = !starts_anything(draft.policy)}},
              Layer::kFilesystem, limited ? fmt::format("limits.tmp: {}", base::shown(limits.tmp)) : "base",
              limited ? limits.tmp_at.span : base::Span{});
 }
@@ -139,7 +144,7 @@ void note_environment(Draft& draft, const Environment& environment) {
 void name_requested(Draft& draft) {
   plan::Plan& plan = draft.plan;
   plan.requested = {Layer::kFilesystem, Layer::kProcesses, Layer::kNetwork};
-  if (!writes_execute(draft.policy)) plan.requested.push_back(Layer::kExec);
+  if (!starts_anything(draft.policy)) plan.requested.push_back(Layer::kExec);
   plan.requested.insert(plan.requested.end(), {Layer::kSystemCalls, Layer::kLandlock});
   if (draft.policy.limits.timeout_ms != 0) plan.requested.push_back(Layer::kLimits);
   plan.requested.push_back(Layer::kPrivileges);
@@ -172,7 +177,7 @@ void build(Draft& draft, const Identity& identity, const Program& program, const
   build_base(draft, identity, arranged);
   make_base_files(draft, arranged, identity, environment.home);
   make_known_hosts(draft, arranged);
-  mount_own(draft);
+  mount_own(draft, arranged);
   mount_all(draft, identity, arranged, false);
   make_links(draft, arranged, false);
   draft.step(plan::step::EnterRoot{}, Layer::kFilesystem, "base");
@@ -251,6 +256,7 @@ Verdict plan(const policy::Policy& policy, const plan::HostFacts& facts, Memory&
   std::vector<Link> links;
   want_base(facts, wants, links);
   want_grants(draft, identity, wants, links);
+  want_command(draft, wants, links);
   const policy::shield::Rules& rules = shield_rules(facts, memory);
   const Shields shields(policy, facts, rules);
   guard_own_places(draft, shields, wants);

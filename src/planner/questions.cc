@@ -6,6 +6,7 @@
 
 #include "planner/aliases.h"
 #include "planner/base.h"
+#include "planner/command.h"
 #include "planner/draft.h"
 #include "planner/exec_list.h"
 #include "planner/grants.h"
@@ -111,6 +112,7 @@ void ask_what_the_policy_names(Asking& asking, const policy::Policy& policy) {
   asking.paths(policy.deny, Asking::Pin::kFirst);
   asking.paths(policy.posture.accept_alias);
   asking.program(program_key(policy));
+  for (const std::string& path : command_questions(policy)) asking.path(path);
 }
 
 /// Last, when what the target is shown is known: a scan may walk trees, and is made once.

@@ -123,6 +123,44 @@ struct Posture {
   friend bool operator==(const Posture&, const Posture&) = default;
 };
 
+/// What a command's run may write in its workspace (SPEC §9.4).
+enum class WorkspaceMode {
+  kView,    ///< anywhere, in a layer of its own; outputs are promoted at the end
+  kLive,    ///< read-only and live; what `write` names
+  kWrite,   ///< the workspace itself, with its shields
+  kReview,  ///< as kView, and nothing is promoted unasked
+};
+
+/// A directory of Cordon's own that the target sees at another place as its own: written and executed, never the
+/// host's.
+struct PrivatePlace {
+  std::string source, target;  ///< absolute
+  std::string reason;          ///< "profile go: cache"
+  friend bool operator==(const PrivatePlace&, const PrivatePlace&) = default;
+};
+
+/// A directory of `read` that the target may change as well, in a layer of its own: `place`, a directory of Cordon's
+/// own, holds "upper" and "work".
+struct PrivateView {
+  std::string path;  ///< as the grant's
+  std::string place;
+  friend bool operator==(const PrivateView&, const PrivateView&) = default;
+};
+
+/// The second door: a command under its ecosystem's profile. What a manifest grants for writing may be executed under
+/// exec: all; here no host path is both written and executed.
+struct Command {
+  WorkspaceMode mode = WorkspaceMode::kView;
+  std::string workspace;          ///< absolute
+  std::string working_directory;  ///< absolute; in the workspace
+  std::string home;               ///< private and empty, but for what is granted below it; "" for none
+  std::string temporary;          ///< a directory of Cordon's own that /tmp is; "" for one in memory
+  std::vector<PrivatePlace> places;
+  std::vector<PrivateView> views;
+  std::vector<std::string> base;  ///< more of what every program may count on: a tool's own settings in /etc
+  friend bool operator==(const Command&, const Command&) = default;
+};
+
 struct Policy {
   PathGrant entrypoint;
   Text interpreter;  ///< "" = the entrypoint is its own program; with '/' a path; else looked up on the host's PATH
@@ -147,6 +185,7 @@ struct Policy {
   std::vector<Text> allow;          ///< "nested-sandbox"
   std::vector<Text> devices;
 
+  std::optional<Command> command;  ///< set: this is no manifest
   Posture posture;
   PathGrant manifest;  ///< the manifest's own file; `path` set once resolved
 

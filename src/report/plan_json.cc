@@ -97,6 +97,12 @@ void fields(Json& out, const step::StubOverlay& overlay) {
   out["stubs"] = std::move(stubs);
   out["work"] = overlay.work;
 }
+void fields(Json& out, const step::PrivateOverlay& view) {
+  out["source"] = view.source;
+  out["target"] = view.target;
+  put_words(out, "flags", mount_flags(view.attributes));
+  out["place"] = view.place;
+}
 void fields(Json& out, const step::HoldPoint& hold) {
   out["target"] = hold.target;
   out["host_directory"] = hold.directory;

@@ -124,6 +124,10 @@ std::string what(const step::Any& act) {
           [](const step::StubOverlay& overlay) {
             return fmt::format("{}  {} absent names", bound_text(overlay), overlay.stubs.size());
           },
+          [](const step::PrivateOverlay& view) {
+            return fmt::format("{}  writes go to {}/upper  {}", base::shown(view.source), base::shown(view.place),
+                               joined(mount_flags(view.attributes), " "));
+          },
           [](const step::HoldPoint& hold) { return hold_text(hold); },
           [](const step::EnterRoot&) { return std::string("read-only"); },
           [](const step::Loopback&) { return std::string("lo"); },

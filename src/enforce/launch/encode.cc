@@ -110,6 +110,14 @@ class Encoder {
       put(Op::kStub, stub.directory ? wire::kDirectory : flag, {}, {string(act.target + "/" + stub.path)});
     }
   }
+  void encode(const step::PrivateOverlay& act) {
+    const std::uint32_t births = (act.id.has_birth_time ? wire::kHasBirthTime : 0) |
+                                 (act.place_id.has_birth_time ? wire::kPlaceHasBirthTime : 0);
+    put(Op::kPrivateOverlay, mount_flags(act.attributes) | births,
+        {act.id.device, act.id.inode, act.id.type, static_cast<std::uint64_t>(act.id.birth_ns), act.place_id.device,
+         act.place_id.inode, static_cast<std::uint64_t>(act.place_id.birth_ns)},
+        {string(act.target), string(act.source), string(act.place)});
+  }
   void encode(const step::HoldPoint& act) {
     if (act.text != step::StubText::kNone) return encode(step::Pin{.target = act.target, .read_only = true});
     put(Op::kMask, act.is_directory ? wire::kDirectory : 0, {}, {string(act.target)});

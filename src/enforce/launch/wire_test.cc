@@ -137,6 +137,49 @@ TEST(Wire, CarriesAnOverlayWithItsStubsAndAHoldPointAsItsMask) {
   EXPECT_STREQ(view->string(hold.refs[0]), "/p/.git");
 }
 
+/// The whole plan with a private overlay at step 13, and what is wrong with it.
+plan::Plan with_private_overlay(const std::function<void(step::PrivateOverlay&)>& spoil) {
+  plan::Plan plan = whole_plan();
+  step::PrivateOverlay overlay{
+      .source = "/home/u/p",
+      .id = {.device = 66, .inode = 78, .type = S_IFDIR, .has_birth_time = true, .birth_ns = 5},
+      .target = "/v",
+      .attributes = {.noexec = true},
+      .place = "/home/u/state/1",
+      .place_id = {.device = 67, .inode = 79, .type = S_IFDIR, .has_birth_time = true, .birth_ns = 6}};
+  spoil(overlay);
+  plan.steps.insert(plan.steps.begin() + 12, {.act = std::move(overlay), .reason = "a test"});
+  return plan;
+}
+
+TEST(Wire, CarriesAPrivateOverlayWithItsPlace) {
+  const auto view = decode(with_private_overlay([](step::PrivateOverlay&) {}));
+  ASSERT_TRUE(view);
+  const wire::Record overlay = view->record(14);
+  ASSERT_EQ(overlay.op, Op::kPrivateOverlay);
+  EXPECT_EQ(overlay.flags,
+            wire::kNoexec | wire::kNosuid | wire::kNodev | wire::kHasBirthTime | wire::kPlaceHasBirthTime);
+  EXPECT_EQ(overlay.args, (std::array<std::uint64_t, 8>{66, 78, S_IFDIR, 5, 67, 79, 6, 0}));
+  EXPECT_STREQ(view->string(overlay.refs[0]), "/v");
+  EXPECT_STREQ(view->string(overlay.refs[1]), "/home/u/p");
+  EXPECT_STREQ(view->string(overlay.refs[2]), "/home/u/state/1");
+}
+
+TEST(Wire, RefusesAPrivateOverlayThatCannotBe) {
+  using O = step::PrivateOverlay;
+  const auto fault = [](const std::function<void(O&)>& spoil) {
+    const auto bytes = encode(with_private_overlay(spoil));
+    const auto view = wire::View::decode(bytes);
+    return view ? std::string("taken") : std::string(wire::fault_name(view.error().fault));
+  };
+  EXPECT_EQ(fault([](O& o) { o.id.type = S_IFREG; }), "value");
+  EXPECT_EQ(fault([](O& o) { o.place_id.inode = 0; }), "value");
+  EXPECT_EQ(fault([](O& o) { o.target = "/"; }), "value");
+  EXPECT_EQ(fault([](O& o) { o.attributes.read_only = true; }), "shape");
+  EXPECT_EQ(fault([](O& o) { o.place = "/home/u/../x"; }), "path");
+  EXPECT_EQ(fault([](O& o) { o.place = ""; }), "reference");
+}
+
 TEST(Wire, KeepsEmptyArgumentsAndBytesWithNuls) {
   const auto view = decode(whole_plan());
   ASSERT_TRUE(view);

@@ -65,6 +65,7 @@ MountWatch::MountWatch(const plan::Plan& plan) {
     if (const auto* mask = std::get_if<step::Mask>(&act)) add(mask->target, true);
     if (const auto* pin = std::get_if<step::Pin>(&act)) add(pin->target, true);
     if (const auto* bind = std::get_if<step::Bind>(&act)) add(bind->target, false);
+    if (const auto* view = std::get_if<step::PrivateOverlay>(&act)) add(view->target, false);
     if (const auto* hold = std::get_if<step::HoldPoint>(&act)) add(hold->target, true);
     if (const auto* overlay = std::get_if<step::StubOverlay>(&act)) {
       add(overlay->target, false);

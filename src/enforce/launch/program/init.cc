@@ -47,6 +47,8 @@ Sys<void> carry_out(Tree& tree, const View& plan, std::size_t index, Channel& co
       return pin(tree, target, plan.list(record.refs[1]).next(), attributes_of(record));
     case Op::kStubOverlay:
       return stub_overlay(tree, plan, index);
+    case Op::kPrivateOverlay:
+      return private_overlay(tree, plan, record);
     case Op::kEnterRoot:
       return enter_root(tree);
     case Op::kLoopback:

@@ -93,4 +93,33 @@ Sys<void> stub_overlay(Tree& tree, const View& plan, std::size_t index) {
   return kernel::attach(mount, lower);
 }
 
+namespace {
+
+/// A directory named by the plan, still the one that was planned.
+Sys<Fd> open_place(const View& plan, const Record& record) {
+  CORDON_TRY(Fd place, kernel::openat2(kernel::kHere, plan.string(record.refs[2]),
+                                       {.flags = O_PATH | O_DIRECTORY, .resolve = kNoLinks}));
+  CORDON_TRY(auto facts, kernel::statx(place));
+  const bool births = (record.flags & wire::kPlaceHasBirthTime) != 0;
+  const std::int64_t birth_ns = facts.stx_btime.tv_sec * 1'000'000'000 + facts.stx_btime.tv_nsec;
+  const bool same = device_of(facts) == record.args[4] && facts.stx_ino == record.args[5] &&
+                    (!births || static_cast<std::uint64_t>(birth_ns) == record.args[6]);
+  if (!same) return base::fail(Errno{ESTALE, "statx"});
+  return place;
+}
+
+}  // namespace
+
+Sys<void> private_overlay(Tree& tree, const View& plan, const Record& record) {
+  const kernel::OpenHow how{.flags = O_PATH | O_DIRECTORY, .resolve = kNoLinks};
+  CORDON_TRY(const Fd lower, kernel::openat2(kernel::kHere, plan.string(record.refs[1]), how));
+  CORDON_OK(must_be(lower, record, record.args[1], record.args[2], record.args[3]));
+  CORDON_TRY(const Fd place, open_place(plan, record));
+  CORDON_TRY(const Fd upper, kernel::openat(place, "upper", O_PATH | O_DIRECTORY | O_NOFOLLOW));
+  CORDON_TRY(const Fd work, kernel::openat(place, "work", O_PATH | O_DIRECTORY | O_NOFOLLOW));
+  CORDON_OK(kernel::fchdir(tree.self));
+  CORDON_TRY(const Fd mount, mount_overlay(lower, upper, work, attributes_of(record)));
+  return attach(tree, mount, plan.string(record.refs[0]), Object::kDirectory);
+}
+
 }  // namespace cordon::enforce::launch

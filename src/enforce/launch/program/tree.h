@@ -111,6 +111,8 @@ Sys<void> must_be(FdView fd, const Record& record, std::uint64_t inode, std::uin
 
 /// overlay.cc: the overlay of the record at `index`, over the stubs that the records after it name; not their masks.
 Sys<void> stub_overlay(Tree& tree, const View& plan, std::size_t index);
+/// An overlay whose upper layer is a directory of Cordon's own.
+Sys<void> private_overlay(Tree& tree, const View& plan, const Record& record);
 
 /// landlock.cc: `object` and what is below it; a file gets the rights that a file can have.
 Sys<void> add_landlock_rule(FdView ruleset, FdView object, std::uint64_t access);

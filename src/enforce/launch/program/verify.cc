@@ -52,7 +52,8 @@ bool is_covered(const View& plan, std::size_t index) {
   for (std::size_t i = index + 1; i < plan.size(); ++i) {
     const Record later = plan.record(i);
     const bool mounts = later.op == Op::kBind || later.op == Op::kMask || later.op == Op::kPin ||
-                        later.op == Op::kMountTmpfs || later.op == Op::kMountProc || later.op == Op::kStubOverlay;
+                        later.op == Op::kMountTmpfs || later.op == Op::kMountProc || later.op == Op::kStubOverlay ||
+                        later.op == Op::kPrivateOverlay;
     if (mounts && std::strcmp(plan.string(later.refs[0]), plan.string(record.refs[0])) == 0) return true;
   }
   return false;
@@ -66,7 +67,10 @@ struct Seen {
 /// As planned, or out of reach below what a later step mounted.
 Seen see_flags(const Target& target, const Record& record, std::size_t index) {
   auto facts = kernel::statfs(target.plan.string(record.refs[0]));
-  const bool right = facts && has_flags(record, static_cast<std::uint64_t>(facts->f_flags));
+  constexpr std::int64_t kOverlayMagic = 0x794c7630;  // what is written must go to the upper layer
+  const bool is_overlay = facts && static_cast<std::int64_t>(facts->f_type) == kOverlayMagic;
+  const bool right = facts && has_flags(record, static_cast<std::uint64_t>(facts->f_flags)) &&
+                     (record.op != Op::kPrivateOverlay || is_overlay);
   return {.held = right || code_of(facts) == ENOENT || is_covered(target.plan, index), .code = code_of(facts)};
 }
 
@@ -191,7 +195,8 @@ Sys<void> open_unnamed(const Target& target) {
 void verify_mounts(const Target& target) {
   const auto has_attributes = [](const Record& record) {
     return record.op == Op::kBind || record.op == Op::kMountTmpfs || record.op == Op::kStubOverlay ||
-           (record.op == Op::kPin && (record.flags & wire::kReadOnly) != 0) || is_dot(record);
+           record.op == Op::kPrivateOverlay || (record.op == Op::kPin && (record.flags & wire::kReadOnly) != 0) ||
+           is_dot(record);
   };
   verify_each(target, Check::kMountFlags, has_attributes, see_flags);
   const auto hides = [](const Record& record) {
