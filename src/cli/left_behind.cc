@@ -13,7 +13,8 @@ namespace {
 std::vector<std::string> writable_trees(const plan::Plan& plan) {
   std::vector<std::string> out;
   for (const plan::Step& step : plan.steps) {
-    if (const auto* bind = std::get_if<plan::step::Bind>(&step.act); bind != nullptr && !bind->attributes.read_only)
+    if (const auto* bind = std::get_if<plan::step::Bind>(&step.act);
+        bind != nullptr && !bind->attributes.read_only && bind->source == bind->target)
       out.push_back(bind->source);
     if (const auto* overlay = std::get_if<plan::step::StubOverlay>(&step.act)) out.push_back(overlay->source);
   }

@@ -20,11 +20,48 @@ constexpr OptionRow kUpstreamProxy{"--upstream-proxy", "URL",
                                    "reach granted names through this proxy (none: not even the environment's)"};
 constexpr OptionRow kProxyEnv{"--proxy-env", "", "tell the target of a proxy: HTTP_PROXY and its kind"};
 
+constexpr OptionRow of_command(std::string_view name, std::string_view value, std::string_view help,
+                               Times times = Times::kOnce, Complete complete = Complete::kNothing) {
+  return {name, value, help, times, complete, Door::kCommand};
+}
+constexpr OptionRow kProfile =
+    of_command("--profile", "NAME", "the ecosystem's profile, instead of what the command says");
+constexpr OptionRow kWorkspace =
+    of_command("--workspace", "MODE", "view, live, write or review: what of the workspace the command may write");
+constexpr OptionRow kAllowDomain =
+    of_command("--allow-domain", "HOST", "reach this HOST or HOST:PORT too (443)", Times::kMany);
+constexpr OptionRow kAllowFetch = of_command("--allow-fetch", "HOST", "as --allow-domain", Times::kMany);
+constexpr OptionRow kDenyDomain =
+    of_command("--deny-domain", "HOST", "do not reach this host of the profile", Times::kMany);
+constexpr OptionRow kAllowRead =
+    of_command("--allow-read", "PATH", "show this file or directory too", Times::kMany, Complete::kFile);
+constexpr OptionRow kAllowWrite =
+    of_command("--allow-write", "PATH", "let the command write there", Times::kMany, Complete::kFile);
+constexpr OptionRow kAllowExec =
+    of_command("--allow-exec", "PATH", "show this tree, to be executed from", Times::kMany, Complete::kFile);
+constexpr OptionRow kDenyRead = of_command("--deny-read", "PATH", "hide this path", Times::kMany, Complete::kFile);
+constexpr OptionRow kDenyExec = of_command("--deny-exec", "PATH", "hide this program", Times::kMany, Complete::kFile);
+constexpr OptionRow kKeepEnv = of_command("--keep-env", "NAME", "pass this variable of yours", Times::kMany);
+constexpr OptionRow kNoProxy = of_command("--no-proxy", "", "reach any host on port 443 (not limited to hosts)");
+
 constexpr std::array kRunFlags = {
     OptionRow{"--strict", "", "every layer of the sandbox, or nothing is run"},
     OptionRow{"--allow-degraded", "", "run with what this host can hold, naming what it cannot"},
-    OptionRow{"--allow-unapproved", "", "run although nobody approved the manifest as it is now"},
-    OptionRow{"--env", "NAME=VALUE", "the value of a name that the manifest lists", Times::kMany},
+    OptionRow{"--allow-unapproved", "", "run although nobody approved the manifest as it is now", Times::kOnce,
+              Complete::kNothing, Door::kManifest},
+    OptionRow{"--env", "NAME=VALUE", "the value of a name (that the manifest lists)", Times::kMany},
+    kProfile,
+    kWorkspace,
+    kAllowDomain,
+    kAllowFetch,
+    kDenyDomain,
+    kNoProxy,
+    kAllowRead,
+    kAllowWrite,
+    kAllowExec,
+    kDenyRead,
+    kDenyExec,
+    kKeepEnv,
     kAsk,
     kAllowAddress,
     kUpstreamProxy,
@@ -50,7 +87,19 @@ constexpr std::array kApproveFlags = {
 constexpr std::array kInspectFlags = {
     OptionRow{"--strict", "", "plan as run --strict would"},
     OptionRow{"--allow-degraded", "", "plan as run --allow-degraded would"},
-    OptionRow{"--env", "NAME=VALUE", "the value of a name that the manifest lists", Times::kMany},
+    OptionRow{"--env", "NAME=VALUE", "the value of a name (that the manifest lists)", Times::kMany},
+    kProfile,
+    kWorkspace,
+    kAllowDomain,
+    kAllowFetch,
+    kDenyDomain,
+    kNoProxy,
+    kAllowRead,
+    kAllowWrite,
+    kAllowExec,
+    kDenyRead,
+    kDenyExec,
+    kKeepEnv,
     kAsk,
     kAllowAddress,
     kUpstreamProxy,
@@ -62,14 +111,15 @@ constexpr std::array kInspectFlags = {
 constexpr std::array kJsonOnlyFlags = {kJson};
 
 constexpr std::array kCommands = {
-    CommandRow{"run", "MANIFEST", Operands::kRun, Complete::kFile,
-               "run a manifest's program under its approved permissions", kRunFlags, JsonShape::kStream, run},
+    CommandRow{"run", "MANIFEST | -- COMMAND", Operands::kRun, Complete::kFile,
+               "run a manifest's program under its approved permissions, or a command under its ecosystem's profile",
+               kRunFlags, JsonShape::kStream, run},
     CommandRow{"validate", "MANIFEST", Operands::kOne, Complete::kFile,
                "what a manifest grants here, and whether it would run", kValidateFlags, JsonShape::kDocument, validate},
     CommandRow{"approve", "MANIFEST", Operands::kOne, Complete::kFile, "read the permissions, then stamp them",
                kApproveFlags, JsonShape::kNone, approve},
-    CommandRow{"inspect", "MANIFEST", Operands::kOne, Complete::kFile, "the plan of a run, step by step; runs nothing",
-               kInspectFlags, JsonShape::kDocument, inspect},
+    CommandRow{"inspect", "MANIFEST | -- COMMAND", Operands::kRun, Complete::kFile,
+               "the plan of a run, step by step; runs nothing", kInspectFlags, JsonShape::kDocument, inspect},
     CommandRow{"explain", "ID", Operands::kOptional, Complete::kNothing,
                "what the last run (or that one) was denied, and the smallest line for each", kJsonOnlyFlags,
                JsonShape::kDocument, explain},

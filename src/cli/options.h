@@ -15,12 +15,16 @@ struct Context;
 enum class Times { kOnce, kMany };
 enum class Complete { kNothing, kFile, kShell, kCommand };
 
+/// Which of `run MANIFEST` and `run -- COMMAND` a flag is for.
+enum class Door { kBoth, kManifest, kCommand };
+
 struct OptionRow {
   std::string_view name;   ///< "--json"
   std::string_view value;  ///< "FILE"; empty for a switch
   std::string_view help;
   Times times = Times::kOnce;
   Complete complete = Complete::kNothing;
+  Door door = Door::kBoth;
 };
 
 enum class Operands { kNone, kOne, kOptional, kRun };

@@ -113,8 +113,7 @@ std::string option_words(const OptionRow& option) {
 }  // namespace
 
 std::string command_line_mend(std::string_view command_line) {
-  return fmt::format("did you mean: cordon run --{}? It needs a manifest: this version runs no bare command",
-                     command_line);
+  return fmt::format("did you mean: cordon run --{}", command_line);
 }
 
 std::string Arguments::value(std::string_view option) const {

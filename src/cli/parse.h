@@ -33,7 +33,7 @@ base::Result<Arguments, report::Refused> parse(const CommandRow& command, const 
 /// command line is then an object too.
 bool wants_json(const std::vector<std::string>& words);
 
-/// For a command where a manifest belongs; `command_line` begins with a blank. The dashes alone lead nowhere yet.
+/// For a command where a manifest belongs; `command_line` begins with a blank.
 std::string command_line_mend(std::string_view command_line);
 
 /// "usage: cordon run [--strict] … MANIFEST"

@@ -70,7 +70,9 @@ std::vector<Feature> features_behind(const plan::Plan& plan, const base::Error& 
 std::vector<std::string> refused_overlays(const plan::Plan& plan, const base::Error& error) {
   if (error.step.value == 0 || error.step.value > plan.steps.size()) return {};
   const bool of_the_host = is_of_the_host(error.code) || error.code == EXDEV || error.code == EBUSY;
-  if (!of_the_host || !std::holds_alternative<step::StubOverlay>(plan.at(error.step).act)) return {};
+  if (!of_the_host) return {};
+  if (const auto* view = std::get_if<step::PrivateOverlay>(&plan.at(error.step).act)) return {view->source};
+  if (!std::holds_alternative<step::StubOverlay>(plan.at(error.step).act)) return {};
   std::vector<std::string> out;
   for (const plan::Step& one : plan.steps) {
     if (const auto* overlay = std::get_if<step::StubOverlay>(&one.act)) out.push_back(overlay->source);

@@ -9,6 +9,7 @@
 
 #include "base/text.h"
 #include "cli/asking.h"
+#include "cli/command.h"
 #include "cli/commands.h"
 #include "cli/landings.h"
 #include "cli/launcher.h"
@@ -41,14 +42,19 @@ class Job {
       : context_(context), arguments_(arguments), json_(arguments.has("--json")) {}
 
   int go();
-  /// One that no plan was started with.
-  void end_launcher() { prepared_.reset(); }
+  /// One that no plan was started with; and what was private to a command's run.
+  void end() {
+    prepared_.reset();
+    command_.reset();
+  }
 
  private:
   base::Result<void, Stop> check_flags() const;
   base::Result<void, Stop> find_report_file();
   base::Result<void, Stop> spare_our_own();
   base::Result<plan::Plan, Stop> prepare();
+  base::Result<plan::Plan, Stop> prepare_command();
+  base::Result<void, Stop> set_up();
   base::Result<plan::Plan, Stop> planned();
   base::Result<void, Stop> hold_to_landings(const plan::Plan& plan);
   supervise::Options run_options();
@@ -74,12 +80,14 @@ class Job {
   bool json_;
   std::optional<Host> host_;
   std::optional<Opened> opened_;
+  std::optional<CommandRun> command_;    ///< the second door: `opened_` has its policy
   plan::step::EnterNamespaces opening_;  ///< what prepared_ was started on
   std::optional<supervise::Prepared> prepared_;
   std::optional<ReportFile> report_file_;
   std::vector<plan::Note> told_;  ///< notes that were said when the run began
   plan::LeftBehind left_;
   bool time_used_ = false;
+  int refused_code_ = kRefused;
   base::Fd records_;
   std::string run_id_ = new_run_id();
   std::string started_at_ = now_rfc3339();
@@ -97,9 +105,13 @@ base::Result<void, Stop> Job::check_flags() const {
   const auto mistake = [&](std::string code, std::string message, std::string mend) {
     return base::fail(stop(flag_mistake(arguments_, std::move(code), std::move(message), std::move(mend))));
   };
-  if (arguments_.dashes)
-    return mistake("command-mode", "running a command under a profile is not in this version",
-                   "write a manifest for it: cordon run MANIFEST");
+  if (arguments_.dashes && !arguments_.operands.empty())
+    return mistake("manifest-and-command", "a manifest and a command were given",
+                   "cordon run MANIFEST, or cordon run -- COMMAND");
+  if (const std::string flag = flag_of_other_door(arguments_); !flag.empty())
+    return mistake("flag-of-other-door",
+                   fmt::format("{} is for {}", flag, arguments_.dashes ? "a manifest" : "a command after --"),
+                   fmt::format("leave {} out", flag));
   if (arguments_.has("--run-id"))
     return mistake("run-id-needs-limits",
                    "--run-id names the scope of a run with limits, which this version does not make",
@@ -158,8 +170,38 @@ base::Result<void, Stop> Job::spare_our_own() {
   return base::fail(stop(report::refused(spared.error(), "report-not-written", "")));
 }
 
+/// The second door.
+base::Result<plan::Plan, Stop> Job::prepare_command() {
+  const Invocation& invocation = context_.invocation;
+  if (!look_up(invocation.caller, arguments_.after.empty() ? "" : arguments_.after.front()).is_there &&
+      !arguments_.after.empty()) {
+    refused_code_ = kNotFound;
+    return base::fail(stop(report::refused_usage(
+        "command-not-found", fmt::format("{}: command not found", base::shown(arguments_.after.front())),
+        "install it, or name it by its path", {})));
+  }
+  if (!arguments_.has("--dry-run")) start_launcher_unasked();
+  CORDON_TRY(host_, open_host(invocation));
+  CORDON_OK(set_up());
+  return planned();
+}
+
+/// Again, where it turns out that no overlay can be mounted.
+base::Result<void, Stop> Job::set_up() {
+  CORDON_TRY(const policy::Posture posture, posture_of(context_.invocation, arguments_));
+  command_.reset();  // before the directories of the same run are made again
+  CORDON_TRY(command_, set_up_command(context_.invocation, arguments_, *host_, posture, run_id_));
+  opened_.emplace();
+  opened_->policy = command_->policy;
+  return {};
+}
+
 base::Result<plan::Plan, Stop> Job::prepare() {
   CORDON_OK(check_flags());
+  if (arguments_.dashes) {
+    CORDON_OK(find_report_file());
+    return prepare_command();
+  }
   CORDON_OK(find_report_file());
   const Invocation& invocation = context_.invocation;
   CORDON_TRY(const policy::Posture posture, posture_of(invocation, arguments_));
@@ -337,6 +379,7 @@ void Job::warn_of_location() {
 }
 
 report::RunRecord Job::run_record() const {
+  if (arguments_.dashes) return {run_id_, started_at_, base::join(arguments_.after, " "), {}};
   return {run_id_, started_at_, opened_ ? opened_->file.real_path : arguments_.operand(),
           opened_ ? opened_->fingerprint : std::string()};
 }
@@ -378,7 +421,8 @@ int Job::stopped(const Stop& why) {
   if (host_ && opened_) record(report::record_document(run_record(), why.refused));
   if (auto written = write_report(report::refusal_document(why.refused)); !written)
     context_.output.say(report::text(written.error().refused, {}, {}, context_.invocation.err.style));
-  return refuse(context_, arguments_.command, json_, why.refused, why.source, closing);
+  const int code = refuse(context_, arguments_.command, json_, why.refused, why.source, closing);
+  return refused_code_ == kRefused ? code : refused_code_;
 }
 
 namespace {
@@ -430,8 +474,14 @@ int Job::go() {
     return context_.output.broken() ? kRefused : 0;
   }
   tell_of_grants(*plan);
+  if (command_) {
+    for (plan::Note& note : notes_of(*command_)) tell(std::move(note));
+  }
   auto outcome = start_and_wait(*plan);
   if (outcome && assumed_wrongly(*plan, *outcome)) {
+    if (command_) {
+      if (auto again = set_up(); !again) return stopped(again.error());
+    }
     plan = planned();
     if (!plan) return stopped(plan.error());
     outcome = start_and_wait(*plan);
@@ -440,6 +490,11 @@ int Job::go() {
   if (const auto& error = outcome->setup_error;
       error && error->step.value > 0 && error->step.value <= plan->steps.size())
     mark_ = enforce::hold::planted_mark(plan->at(error->step));
+  if (command_) {
+    const std::string state = state_directory(context_.invocation.caller, own_home(host_->facts));
+    for (plan::Note& note : end_command(*command_, *outcome, state, approval_caller(context_.invocation)))
+      tell(std::move(note));
+  }
   return conclude(report::make_report(*plan, *outcome));
 }
 
@@ -449,7 +504,7 @@ int run(Context& context, const Arguments& arguments) {
   // Never given back: freeing what a verdict knows piece by piece takes longer than the kernel needs for all of it.
   static Job* const job = new Job(context, arguments);
   const int code = job->go();
-  job->end_launcher();
+  job->end();
   return code;
 }
 

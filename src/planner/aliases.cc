@@ -175,6 +175,7 @@ bool shows(const Want& want, policy::AliasSearch search) {
     case Why::kDeny:
     case Why::kShield:
     case Why::kHeld:
+    case Why::kPlace:
     case Why::kSocket:
     case Why::kGuard:
     case Why::kBase:

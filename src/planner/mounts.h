@@ -15,6 +15,7 @@
 #include "base/diagnostic.h"
 #include "plan/host_facts.h"
 #include "plan/plan.h"
+#include "policy/policy.h"
 
 namespace cordon::planner {
 

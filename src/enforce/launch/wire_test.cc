@@ -323,7 +323,7 @@ TEST(Wire, RefusesWhatNoPlanCanSay) {
     return wire::View::decode(bytes).error().fault;
   };
   EXPECT_EQ(with(0, [](wire::Record& r) { r.op = Op{0}; }), Fault::kOp);
-  EXPECT_EQ(with(0, [](wire::Record& r) { r.op = Op{26}; }), Fault::kOp);
+  EXPECT_EQ(with(0, [](wire::Record& r) { r.op = Op{wire::kOps + 1}; }), Fault::kOp);
   EXPECT_EQ(with(0, [](wire::Record& r) { r.step = 0; }), Fault::kStep);
   EXPECT_EQ(with(3, [](wire::Record& r) { r.step = 3; }), Fault::kStep);
   EXPECT_EQ(with(2, [](wire::Record& r) { r.flags = 1; }), Fault::kShape);

@@ -1,0 +1,463 @@
+#include "cli/command.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "base/text.h"
+#include "cli/command_network.h"
+#include "cli/global_config.h"
+#include "cli/own_places.h"
+#include "cli/question.h"
+#include "cli/surroundings.h"
+#include "kernel/file.h"
+#include "policy/manifest/digest.h"
+
+namespace cordon::cli {
+namespace {
+
+namespace ecosystem = policy::ecosystem;
+using ecosystem::WorkspaceMode;
+using policy::PathGrant;
+
+base::Result<void, Stop> refuse(const Arguments& arguments, std::string code, std::string message, std::string mend) {
+  return base::fail(stop(
+      report::refused_usage(std::move(code), std::move(message), std::move(mend), usage_line(*arguments.command, 78))));
+}
+
+/// One command on its way to a policy.
+class Setup {
+ public:
+  Setup(const Invocation& invocation, const Arguments& arguments, Host& host, const std::string& run_id)
+      : invocation_(invocation), arguments_(arguments), host_(host), run_id_(run_id) {}
+
+  base::Result<CommandRun, Stop> go(const policy::Posture& posture);
+
+ private:
+  base::Result<void, Stop> find_program();
+  base::Result<void, Stop> find_workspace();
+  base::Result<void, Stop> choose_profiles();
+  base::Result<void, Stop> choose_mode();
+  base::Result<void, Stop> make_places();
+  base::Result<void, Stop> show_workspace();
+  base::Result<void, Stop> show_live(const std::string& root);
+  base::Result<void, Stop> show_caches();
+  base::Result<void, Stop> show_cache(const ecosystem::Root& cache);
+  base::Result<void, Stop> add_view(RunView::What what, const std::string& path, const std::string& origin);
+  base::Result<void, Stop> add_flags();
+  base::Result<std::string, Stop> absolute(const std::string& flag, const std::string& path) const;
+  void show_tools();
+  void hide();
+  void pass_environment();
+  base::Result<void, Stop> supply_environment();
+  [[nodiscard]] std::string spelled(const std::string& real) const;
+  [[nodiscard]] std::string view_obstacle() const;
+  void read(const std::string& path, const std::string& origin);
+  base::Result<void, Stop> failed(const base::Error& error) const {
+    return base::fail(stop(report::refused(error, "command-places", "")));
+  }
+  [[nodiscard]] std::string home() const { return own_home(host_.facts); }
+  [[nodiscard]] std::string state() const { return state_directory(invocation_.caller, home()); }
+  [[nodiscard]] policy::Command& command() { return *run_.policy.command; }
+
+  const Invocation& invocation_;
+  const Arguments& arguments_;
+  Host& host_;
+  const std::string& run_id_;
+  CommandRun run_;
+  std::vector<ecosystem::Directory> upwards_;
+  std::vector<base::AbsPath> homes_;
+};
+
+base::Result<void, Stop> Setup::find_program() {
+  run_.argv = arguments_.after;
+  if (run_.argv.empty())
+    return refuse(arguments_, "no-command", "nothing stands after --", "cordon run -- npm install");
+  const LookedUp found = look_up(invocation_.caller, run_.argv.front());
+  run_.policy.entrypoint = {.written = run_.argv.front(), .path = found.path, .at = {.span = {}, .source = "command"}};
+  for (std::size_t i = 1; i < run_.argv.size(); ++i)
+    run_.policy.args.push_back({.value = run_.argv[i], .at = {.span = {}, .source = "command"}});
+  run_.policy.exec.mode = policy::ExecMode::kAll;
+  return {};
+}
+
+base::Result<void, Stop> Setup::find_workspace() {
+  upwards_ = upwards(invocation_.caller.working_directory);
+  homes_ = homes_of(host_.facts);
+  auto root = ecosystem::workspace_root(upwards_, homes_);
+  if (!root) return base::fail(stop(report::refused(base::Diagnostics{root.error()})));
+  run_.workspace = root->path.str();
+  run_.because = root->because;
+  const auto facts = kernel::statx(kernel::kHere, run_.workspace.c_str(), 0);
+  const host::Caller& caller = invocation_.caller;
+  run_.owner = {.uid = caller.uid, .gid = caller.gid};
+  if (facts && caller.uid == 0 && !run_.policy.posture.as_root) run_.owner = {facts->stx_uid, facts->stx_gid};
+  return {};
+}
+
+base::Result<void, Stop> Setup::choose_profiles() {
+  run_.detection = ecosystem::detect(run_.argv, upwards_);
+  std::vector<const ecosystem::Profile*> profiles = run_.detection.profiles();
+  if (arguments_.has("--profile")) {
+    const ecosystem::Profile* named = ecosystem::find_profile(arguments_.value("--profile"));
+    if (named == nullptr) {
+      std::vector<std::string> names;
+      for (const ecosystem::Profile& one : ecosystem::profiles()) names.emplace_back(one.name);
+      return refuse(arguments_, "unknown-profile",
+                    fmt::format("there is no profile {}", base::shown(arguments_.value("--profile"))),
+                    fmt::format("one of {}", base::join(names, ", ")));
+    }
+    profiles = {named};
+  }
+  ecosystem::Surroundings surroundings{
+      .home = {}, .workspace = {}, .homes = homes_, .environment = invocation_.caller.environment, .shields = nullptr};
+  if (auto parsed = base::AbsPath::parse(home())) surroundings.home = *parsed;
+  if (auto parsed = base::AbsPath::parse(run_.workspace)) surroundings.workspace = *parsed;
+  auto effective = ecosystem::effective(profiles, surroundings);
+  if (!effective) return base::fail(stop(report::refused(effective.error())));
+  run_.effective = std::move(*effective);
+  return {};
+}
+
+/// Why there can be no view of the workspace here; "" where nothing is known against it.
+std::string Setup::view_obstacle() const {
+  if (host_.facts.feature(plan::Feature::kOverlayMount).state == plan::Availability::kNo)
+    return "this host mounts no overlay for us";
+  if (host_.facts.refused_overlays.contains(run_.workspace)) return "no overlay can be mounted over it";
+  const auto state = base::AbsPath::parse(this->state());
+  const auto root = base::AbsPath::parse(run_.workspace);
+  if (state && root && state->is_within(*root)) return "Cordon's own state lies in it";
+  if (!host_.facts.mounts) return "what is mounted in it cannot be told";
+  for (const plan::MountPlace& mount : *host_.facts.mounts) {
+    const auto point = base::AbsPath::parse(mount.point);
+    if (point && root && *point != *root && point->is_within(*root))
+      return fmt::format("{} is mounted in it", base::shown(mount.point));
+  }
+  return {};
+}
+
+base::Result<void, Stop> Setup::choose_mode() {
+  WorkspaceMode mode = run_.detection.mode;
+  const std::string asked = arguments_.value("--workspace");
+  constexpr std::array kNames = {std::pair{"view", WorkspaceMode::kView}, std::pair{"live", WorkspaceMode::kLive},
+                                 std::pair{"write", WorkspaceMode::kWrite},
+                                 std::pair{"review", WorkspaceMode::kReview}};
+  if (!asked.empty()) {
+    const auto named = std::ranges::find(kNames, asked, &std::pair<const char*, WorkspaceMode>::first);
+    if (named == kNames.end())
+      return refuse(arguments_, "unknown-workspace", fmt::format("--workspace {} is none", base::shown(asked)),
+                    "--workspace view, live, write or review");
+    mode = named->second;
+  }
+  if (mode == WorkspaceMode::kInteractive) {
+    const Answer answer = arguments_.has("--dry-run")
+                              ? Answer::kNobody
+                              : ask(fmt::format("cordon: may {} change {} itself? Shields hold. [y/N] ",
+                                                base::shown(run_.argv.front()), base::shown(run_.workspace)));
+    mode = answer == Answer::kYes ? WorkspaceMode::kWrite : WorkspaceMode::kLive;
+    if (answer == Answer::kNobody) run_.fallback = "nobody was asked whether it may be written: --workspace write";
+  }
+  const bool needs_view = mode == WorkspaceMode::kView || mode == WorkspaceMode::kReview;
+  if (const std::string obstacle = needs_view ? view_obstacle() : std::string(); !obstacle.empty()) {
+    if (!asked.empty())
+      return refuse(arguments_, "no-view", fmt::format("there can be no view of the workspace: {}", obstacle),
+                    "--workspace live, or --workspace write");
+    run_.fallback = obstacle;
+    mode = WorkspaceMode::kLive;
+  }
+  command().mode = mode == WorkspaceMode::kView    ? policy::WorkspaceMode::kView
+                   : mode == WorkspaceMode::kLive  ? policy::WorkspaceMode::kLive
+                   : mode == WorkspaceMode::kWrite ? policy::WorkspaceMode::kWrite
+                                                   : policy::WorkspaceMode::kReview;
+  return {};
+}
+
+base::Result<void, Stop> Setup::make_places() {
+  auto places = CommandPlaces::make(state(), approval_caller(invocation_), run_id_, run_.owner);
+  if (!places) return failed(places.error());
+  run_.places = std::move(*places);
+  auto temporary = run_.places->directory("tmp");
+  if (!temporary) return failed(temporary.error());
+  command().temporary = *temporary;
+  command().home = home();
+  command().workspace = run_.workspace;
+  return {};
+}
+
+std::string Setup::spelled(const std::string& real) const {
+  const auto pwd = invocation_.caller.environment.find("PWD");
+  if (pwd == invocation_.caller.environment.end()) return real;
+  return as_spelled(real, invocation_.caller.working_directory, pwd->second);
+}
+
+void Setup::read(const std::string& path, const std::string& origin) {
+  if (!exists(path)) return;
+  if (std::ranges::find(run_.policy.read, path, &PathGrant::path) != run_.policy.read.end()) return;
+  run_.policy.read.push_back({.written = path, .path = path, .at = {.span = {}, .source = origin}});
+}
+
+base::Result<void, Stop> Setup::add_view(RunView::What what, const std::string& path, const std::string& origin) {
+  auto place = run_.places->view();
+  if (!place) return failed(place.error());
+  read(path, origin);
+  command().views.push_back({.path = path, .place = place->path});
+  run_.views.push_back({.what = what, .path = path, .place = std::move(*place)});
+  return {};
+}
+
+/// Below read-only sources: what tools keep there. Directories that hold programs may be changed for the time of the
+/// run, and are what they were after it; others are written in place, and nothing in them may be executed.
+base::Result<void, Stop> Setup::show_live(const std::string& root) {
+  read(root, "workspace");
+  constexpr std::array kPrograms = std::to_array<std::string_view>(
+      {"node_modules", ".venv", "venv", "target", "vendor", "deps", "_build", ".gradle", ".yarn"});
+  const std::string below = invocation_.caller.working_directory.substr(run_.workspace.size());
+  std::vector<std::string> levels = {root};
+  for (std::size_t at = below.find('/'); at != std::string::npos; at = below.find('/', at + 1)) {
+    const std::size_t end = below.find('/', at + 1);
+    levels.push_back(root + below.substr(0, end == std::string::npos ? below.size() : end));
+  }
+  for (const ecosystem::DeclaredOutput& declared : run_.effective.outputs) {
+    const std::string_view name = declared.output->name;
+    if (name.find_first_of("*/") != std::string_view::npos) continue;
+    if (declared.output->what != ecosystem::OutputClass::kOutput) continue;
+    for (const std::string& level : levels) {
+      const std::string path = level + "/" + std::string(name);
+      if (!is_directory(path)) continue;
+      if (std::ranges::find(kPrograms, name) != kPrograms.end()) {
+        CORDON_OK(add_view(RunView::What::kPrivate, path, declared.origin));
+      } else {
+        run_.policy.write.push_back({.written = path, .path = path, .at = {.span = {}, .source = declared.origin}});
+      }
+    }
+  }
+  return {};
+}
+
+base::Result<void, Stop> Setup::show_workspace() {
+  const std::string root = spelled(run_.workspace);
+  command().working_directory = root + invocation_.caller.working_directory.substr(run_.workspace.size());
+  switch (command().mode) {
+    case policy::WorkspaceMode::kView:
+    case policy::WorkspaceMode::kReview:
+      return add_view(RunView::What::kWorkspace, root, "workspace");
+    case policy::WorkspaceMode::kLive:
+      return show_live(root);
+    case policy::WorkspaceMode::kWrite:
+      run_.policy.write.push_back({.written = root, .path = root, .at = {.span = {}, .source = "workspace"}});
+      return {};
+  }
+  return {};
+}
+
+void Setup::show_tools() {
+  for (const ecosystem::Root& root : run_.effective.toolchains) read(root.path.str(), root.origin);
+  for (const ecosystem::Root& root : run_.effective.read) {
+    // What is the machine's own, and not a home's, joins the base.
+    if (root.path.str().starts_with("/etc/"))
+      command().base.push_back(root.path.str());
+    else
+      read(root.path.str(), root.origin);
+  }
+}
+
+base::Result<void, Stop> Setup::show_cache(const ecosystem::Root& cache) {
+  const std::string& path = cache.path.str();
+  if (cache.cache == ecosystem::CacheClass::kContent && is_directory(path) && view_obstacle().empty())
+    return add_view(RunView::What::kCache, path, cache.origin);
+  const std::string name = fmt::format("{}-{}", policy::manifest::sha256_hex(path).substr(0, 12), cache.path.name());
+  auto place = run_.places->cache(run_.workspace, name);
+  if (!place) return failed(place.error());
+  command().places.push_back({.source = *place, .target = path, .reason = cache.origin});
+  return {};
+}
+
+base::Result<void, Stop> Setup::show_caches() {
+  for (const ecosystem::Root& cache : run_.effective.caches) CORDON_OK(show_cache(cache));
+  return {};
+}
+
+/// What must not enter although something around it does.
+void Setup::hide() {
+  const auto shown = [&](const std::string& path) {
+    const auto parsed = base::AbsPath::parse(path);
+    const auto holds = [&](const PathGrant& grant) {
+      const auto around = base::AbsPath::parse(grant.path);
+      return parsed && around && parsed->is_within(*around) && *parsed != *around;
+    };
+    return std::ranges::any_of(run_.policy.read, holds) || std::ranges::any_of(run_.policy.write, holds);
+  };
+  const auto deny = [&](const std::string& path, const std::string& origin) {
+    if (exists(path) && shown(path))
+      run_.policy.deny.push_back({.written = path, .path = path, .at = {.span = {}, .source = origin}});
+  };
+  for (const ecosystem::Root& file : run_.effective.credentials) deny(file.path.str(), file.origin);
+  if (ecosystem::own_code(run_.detection.intent) == ecosystem::OwnCode::kRuns) return;
+  const std::string root = spelled(run_.workspace);
+  std::vector<std::string> directories = {root};
+  if (command().working_directory != root) directories.push_back(command().working_directory);
+  for (const std::string& directory : directories) {
+    for (const std::string& name : environment_files(directory)) deny(directory + "/" + name, ".env files");
+  }
+}
+
+void Setup::pass_environment() {
+  for (const auto& [name, value] : invocation_.caller.environment) {
+    if (!run_.effective.passes(name)) continue;
+    run_.policy.env.push_back({.name = name, .supplied = value, .at = {.span = {}, .source = "profile"}});
+  }
+}
+
+/// Names that the sandbox sets itself.
+bool is_reserved(std::string_view name) {
+  constexpr std::array kReserved = std::to_array<std::string_view>(
+      {"HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "http_proxy", "https_proxy", "no_proxy", "TMPDIR", "TMP", "TEMP"});
+  return name.starts_with("CORDON_") || std::ranges::find(kReserved, name) != kReserved.end();
+}
+
+base::Result<void, Stop> Setup::supply_environment() {
+  pass_environment();
+  auto& env = run_.policy.env;
+  const auto set = [&](const std::string& name, std::string value, const char* source) {
+    std::erase_if(env, [&](const policy::EnvGrant& grant) { return grant.name == name; });
+    env.push_back({.name = name, .supplied = std::move(value), .at = {.span = {}, .source = source}});
+  };
+  const auto& given = invocation_.caller.environment;
+  if (!command().home.empty()) set("HOME", command().home, "command");
+  if (const auto path = given.find("PATH"); path != given.end()) set("PATH", path->second, "command");
+  set("PWD", command().working_directory, "command");
+  for (const std::string& name : arguments_.values("--keep-env")) {
+    if (is_reserved(name))
+      return refuse(arguments_, "env-reserved", fmt::format("{} is set by the sandbox", base::shown(name)),
+                    "leave --keep-env of it out");
+    if (const auto value = given.find(name); value != given.end()) set(name, value->second, "--keep-env");
+  }
+  for (const std::string& entry : arguments_.values("--env")) {
+    const std::size_t equals = entry.find('=');
+    if (equals == std::string::npos || equals == 0)
+      return refuse(arguments_, "env-malformed",
+                    fmt::format("--env {} is not NAME=VALUE", base::shown(entry.substr(0, equals))),
+                    "--env NAME=VALUE");
+    const std::string name = entry.substr(0, equals);
+    if (is_reserved(name))
+      return refuse(arguments_, "env-reserved", fmt::format("{} is set by the sandbox", base::shown(name)),
+                    "leave --env of it out");
+    set(name, entry.substr(equals + 1), "--env");
+  }
+  std::ranges::sort(env, {}, &policy::EnvGrant::name);
+  return {};
+}
+
+base::Result<std::string, Stop> Setup::absolute(const std::string& flag, const std::string& path) const {
+  const auto here = base::AbsPath::parse(invocation_.caller.working_directory);
+  std::string text = path;
+  if (text == "~" || text.starts_with("~/")) text = home() + text.substr(1);
+  const auto joined = here && !text.empty() ? here->join(text) : std::nullopt;
+  if (joined) return joined->str();
+  auto refused = refuse(arguments_, "path-malformed", fmt::format("{} needs a path", flag), flag + " PATH");
+  return base::fail(std::move(refused).error());
+}
+
+base::Result<void, Stop> Setup::add_flags() {
+  const auto add = [&](const char* flag, std::vector<PathGrant>& grants) -> base::Result<void, Stop> {
+    for (const std::string& path : arguments_.values(flag)) {
+      CORDON_TRY(std::string full, absolute(flag, path));
+      grants.push_back({.written = path, .path = std::move(full), .at = {.span = {}, .source = flag}});
+    }
+    return {};
+  };
+  CORDON_OK(add("--allow-read", run_.policy.read));
+  CORDON_OK(add("--allow-exec", run_.policy.read));
+  CORDON_OK(add("--allow-write", run_.policy.write));
+  CORDON_OK(add("--deny-read", run_.policy.deny));
+  CORDON_OK(add("--deny-exec", run_.policy.deny));
+  // What was named by hand is not hidden by a rule of thumb.
+  std::erase_if(run_.policy.deny, [&](const PathGrant& denied) {
+    return denied.at.source == ".env files" &&
+           std::ranges::find(run_.policy.read, denied.path, &PathGrant::path) != run_.policy.read.end();
+  });
+  return {};
+}
+
+base::Result<CommandRun, Stop> Setup::go(const policy::Posture& posture) {
+  run_.policy.posture = posture;
+  run_.policy.command.emplace();
+  CORDON_OK(find_program());
+  CORDON_OK(find_workspace());
+  CORDON_OK(choose_profiles());
+  CORDON_OK(choose_mode());
+  CORDON_OK(make_places());
+  CORDON_OK(show_workspace());
+  show_tools();
+  CORDON_OK(show_caches());
+  hide();
+  CORDON_OK(add_flags());
+  CORDON_OK(supply_environment());
+  CORDON_OK(allow_network(invocation_, arguments_, run_.effective, {}, run_.policy));
+  CORDON_OK(add_global_config(invocation_, host_.facts, run_.policy.posture));
+  return std::move(run_);
+}
+
+}  // namespace
+
+LookedUp look_up(const host::Caller& caller, const std::string& word) {
+  LookedUp out;
+  const auto here = base::AbsPath::parse(caller.working_directory);
+  const auto try_one = [&](const std::string& candidate) {
+    const auto path = here ? here->join(candidate) : base::AbsPath::parse(candidate);
+    const auto facts = path ? kernel::statx(kernel::kHere, path->c_str(), 0)
+                            : kernel::Sys<struct ::statx>(base::fail(kernel::Errno{ENOENT, "statx"}));
+    if (!facts || S_ISDIR(facts->stx_mode)) return false;
+    if (!out.is_there) out = {.path = path->str(), .is_there = true};
+    if (!kernel::faccessat2(kernel::kHere, path->c_str(), X_OK, 0)) return false;
+    out = {.path = path->str(), .is_there = true};
+    return true;
+  };
+  if (word.contains('/')) {
+    static_cast<void>(try_one(word));
+    return out;
+  }
+  const auto path = caller.environment.find("PATH");
+  const std::string places = path == caller.environment.end() ? "/usr/bin:/bin" : path->second;
+  for (const std::string_view directory : base::split(places, ':')) {
+    if (!directory.starts_with('/')) continue;  // "" and "." are the workspace, which no lookup is to lead into
+    if (try_one(std::string(directory) + "/" + word)) break;
+  }
+  return out;
+}
+
+std::vector<plan::Note> notes_of(const CommandRun& run) {
+  std::vector<plan::Note> out;
+  const policy::WorkspaceMode mode = run.policy.command->mode;
+  const char* shown = mode == policy::WorkspaceMode::kLive    ? "is shown live and read-only"
+                      : mode == policy::WorkspaceMode::kWrite ? "may be written"
+                                                              : "is a private view";
+  if (!run.fallback.empty())
+    out.push_back({.code = "workspace-fallback",
+                   .text = fmt::format("{} {}: {}", base::shown(run.workspace), shown, run.fallback),
+                   .at = {}});
+  if (run.effective.profiles == std::vector<std::string>{"generic"})
+    out.push_back({.code = "generic-profile",
+                   .text = fmt::format("no profile knows {}: a private view, and {}", base::shown(run.argv.front()),
+                                       run.policy.network.empty() ? "no network" : "the network of the flags"),
+                   .at = {}});
+  return out;
+}
+
+std::string flag_of_other_door(const Arguments& arguments) {
+  for (const auto& [name, values] : arguments.options) {
+    const OptionRow* option = find_option(*arguments.command, name);
+    if (option == nullptr || option->door == Door::kBoth) continue;
+    if ((option->door == Door::kCommand) != arguments.dashes) return name;
+  }
+  return {};
+}
+
+base::Result<CommandRun, Stop> set_up_command(const Invocation& invocation, const Arguments& arguments, Host& host,
+                                              const policy::Posture& posture, const std::string& run_id) {
+  return Setup(invocation, arguments, host, run_id).go(posture);
+}
+
+}  // namespace cordon::cli

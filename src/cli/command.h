@@ -1,0 +1,66 @@
+// `cordon run -- CMD`: from a command line to a Policy, by what its ecosystem needs here (SPEC §9).
+//
+//   look_up()     the program that the words name, as a shell would find it; 127 and 126 are said here
+//   set_up()      detection, workspace, profile and flags become a policy; Cordon's own directories are made
+//   CommandRun::end()   outputs are promoted, the rest is kept, what was private goes
+//
+// Nothing here decides what is safe to show: a grant that a profile makes is judged by the planner like anybody's.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cli/command_places.h"
+#include "cli/verdict.h"
+#include "plan/outcome.h"
+#include "policy/ecosystem/detect.h"
+#include "policy/ecosystem/effective.h"
+#include "policy/ecosystem/workspace.h"
+
+namespace cordon::cli {
+
+/// The program that `word` names: a path, or a name on the caller's PATH.
+struct LookedUp {
+  std::string path;  ///< absolute; "" where there is none
+  bool is_there = false;
+};
+LookedUp look_up(const host::Caller& caller, const std::string& word);
+
+/// What a view is of, and where its layers lie.
+struct RunView {
+  enum class What : std::uint8_t { kWorkspace, kCache, kPrivate };
+  What what = What::kWorkspace;
+  std::string path;  ///< as granted, on the host
+  ViewPlace place;
+};
+
+struct CommandRun {
+  policy::Policy policy;
+  policy::ecosystem::Detection detection;
+  policy::ecosystem::Effective effective;
+  std::string workspace;  ///< real
+  std::string because;    ///< why this is the workspace: ".git"
+  std::vector<std::string> argv;
+  std::optional<CommandPlaces> places;
+  std::vector<RunView> views;
+  Owner owner;
+  /// Why the workspace is not shown as the command's intent asks; "" where it is.
+  std::string fallback;
+};
+
+/// Makes nothing that outlives the CommandRun but the caches of the project.
+base::Result<CommandRun, Stop> set_up_command(const Invocation& invocation, const Arguments& arguments, Host& host,
+                                              const policy::Posture& posture, const std::string& run_id);
+
+/// What is said before the run: that the workspace is shown otherwise than usual, that no profile is known.
+std::vector<plan::Note> notes_of(const CommandRun& run);
+
+/// A flag that has no meaning at the door that was taken; "" for none.
+std::string flag_of_other_door(const Arguments& arguments);
+
+/// After every process of the run is gone. What there is to say, each a note.
+std::vector<plan::Note> end_command(CommandRun& run, const plan::Outcome& outcome, const std::string& state_directory,
+                                    policy::approval::Caller caller);
+
+}  // namespace cordon::cli

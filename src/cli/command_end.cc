@@ -1,0 +1,249 @@
+// The end of a command's run: what of its private writes goes back to the host.
+#include <fmt/format.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <ctime>
+#include <set>
+#include <utility>
+
+#include "base/text.h"
+#include "cli/command.h"
+#include "cli/manifest_keys.h"
+#include "enforce/promote/kept.h"
+#include "enforce/promote/promote.h"
+#include "kernel/file.h"
+#include "policy/ecosystem/ignore.h"
+#include "policy/ecosystem/outputs.h"
+#include "policy/shield/corpus.h"
+
+namespace cordon::cli {
+namespace {
+
+namespace ecosystem = policy::ecosystem;
+namespace promote = enforce::promote;
+
+base::Result<base::Fd> open_directory(const std::string& path) {
+  auto fd = kernel::openat(kernel::kHere, path.c_str(), O_RDONLY | O_DIRECTORY);
+  if (!fd) return base::fail(kernel::error_at(fd.error(), path));
+  return std::move(*fd);
+}
+
+mode_t caller_umask() {
+  const mode_t mask = ::umask(077);
+  ::umask(mask);
+  return mask;
+}
+
+/// A small regular file below `directory`, through no link; "" where there is none.
+std::string small_file(base::FdView directory, const std::string& path) {
+  const auto file = kernel::openat2(
+      directory, path.c_str(),
+      {.flags = O_RDONLY | O_NONBLOCK | O_NOCTTY, .resolve = kernel::kResolveBeneath | kernel::kResolveNoSymlinks});
+  const auto facts = file ? kernel::statx(*file) : kernel::Sys<struct ::statx>(base::fail(file.error()));
+  if (!facts || !S_ISREG(facts->stx_mode) || facts->stx_size > ecosystem::IgnoreRules::kLargestFile) return {};
+  std::string out(static_cast<std::size_t>(facts->stx_size), '\0');
+  std::size_t have = 0;
+  while (have < out.size()) {
+    const auto got = kernel::pread(*file, std::as_writable_bytes(std::span(out)).subspan(have), have);
+    if (!got || *got == 0) break;
+    have += *got;
+  }
+  out.resize(have);
+  return out;
+}
+
+/// What goes back: declared outputs, lock files, manifests of which only the allowed keys changed, and directories
+/// that git ignores as a whole.
+class Classes {
+ public:
+  Classes(const CommandRun& run, base::FdView upper, base::FdView workspace)
+      : run_(run), outputs_(run.effective.outputs), upper_(upper), workspace_(workspace) {
+    read_rules("", ".git/info/exclude");
+    read_rules("", ".gitignore");
+  }
+
+  promote::Class of(std::string_view path, promote::Kind kind) {
+    const bool is_directory = kind == promote::Kind::kDirectory;
+    const auto match =
+        outputs_.declared(path, is_directory ? ecosystem::EntryKind::kDirectory : ecosystem::EntryKind::kFile);
+    if (match) return of_declared(*match->output, std::string(path));
+    if (!is_directory || run_.because != ".git") return promote::Class::kOther;
+    const std::string text(path);
+    if (const std::size_t slash = text.rfind('/'); slash != std::string::npos) read_rules(text.substr(0, slash));
+    const bool stood = kernel::statx(workspace_, text.c_str(), AT_SYMLINK_NOFOLLOW).has_value();
+    const bool ignored = ecosystem::is_ignored_output(path, stood ? ecosystem::Stood::kBefore : ecosystem::Stood::kNew,
+                                                      ecosystem::ShieldNames::kNone, rules_);
+    return ignored ? promote::Class::kOutput : promote::Class::kOther;
+  }
+
+ private:
+  promote::Class of_declared(const ecosystem::Output& output, const std::string& path) {
+    switch (output.what) {
+      case ecosystem::OutputClass::kOutput:
+        return promote::Class::kOutput;
+      case ecosystem::OutputClass::kLock:
+        return promote::Class::kLock;
+      case ecosystem::OutputClass::kManifest:
+        break;
+    }
+    const bool allowed = run_.detection.manifests == ecosystem::ManifestChange::kKeys &&
+                         only_these_keys_changed(small_file(workspace_, path), small_file(upper_, path), output.keys);
+    return allowed ? promote::Class::kManifest : promote::Class::kOther;
+  }
+
+  void read_rules(const std::string& base) { read_rules(base, base.empty() ? ".gitignore" : base + "/.gitignore"); }
+  void read_rules(const std::string& base, const std::string& file) {
+    if (!read_.insert(file).second) return;
+    if (const std::size_t slash = base.rfind('/'); slash != std::string::npos) read_rules(base.substr(0, slash));
+    if (const std::string text = small_file(workspace_, file); !text.empty()) static_cast<void>(rules_.add(text, base));
+  }
+
+  const CommandRun& run_;
+  ecosystem::Outputs outputs_;
+  base::FdView upper_, workspace_;
+  ecosystem::IgnoreRules rules_;
+  std::set<std::string> read_;
+};
+
+class End {
+ public:
+  End(CommandRun& run, const plan::Outcome& outcome, base::Fd kept)
+      : run_(run), outcome_(outcome), kept_(std::move(kept)) {}
+
+  void workspace(RunView& view) {
+    if (auto done = end_workspace(view); !done) failed(view, done.error());
+  }
+
+  void cache(RunView& view) {
+    if (auto done = end_cache(view); !done) failed(view, done.error());
+  }
+
+  std::vector<plan::Note> take() { return std::move(notes_); }
+
+ private:
+  /// A run that a limit, a lapse or a failure of ours ended promotes nothing.
+  [[nodiscard]] bool ended_well() const {
+    return outcome_.executed && !outcome_.setup_error && outcome_.lapses.empty() &&
+           (outcome_.ended_by == plan::EndedBy::kTarget || outcome_.ended_by == plan::EndedBy::kSignal);
+  }
+  [[nodiscard]] bool succeeded() const { return outcome_.exit_code == 0 && outcome_.signal == 0; }
+
+  base::Result<promote::Task> task(RunView& view) {
+    promote::Task out;
+    CORDON_TRY(out.upper, open_below(view.place.directory, "upper"));
+    CORDON_TRY(out.scratch, open_below(view.place.directory, "scratch"));
+    CORDON_TRY(out.destination, open_directory(view.path));
+    out.since = run_.places->began();
+    for (const policy::shield::WorkspaceRule& rule : policy::shield::workspace_rules())
+      out.shields.emplace_back(rule.path);
+    out.workspace = run_.workspace;
+    for (const ecosystem::Root& root : run_.effective.toolchains) out.allowed_roots.push_back(root.path.str());
+    for (const char* base : {"/usr", "/bin", "/lib", "/lib64"}) out.allowed_roots.emplace_back(base);
+    out.umask = caller_umask();
+    out.uid = run_.owner.uid;
+    out.gid = run_.owner.gid;
+    return out;
+  }
+
+  static base::Result<base::Fd> open_below(base::FdView directory, const char* name) {
+    auto fd = kernel::openat(directory, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
+    if (!fd) return base::fail(kernel::error_at(fd.error(), name));
+    return std::move(*fd);
+  }
+
+  base::Result<void> end_workspace(RunView& view) {
+    CORDON_TRY(promote::Task task, this->task(view));
+    const auto upper = kernel::duplicate(task.upper, 3);
+    const auto workspace = kernel::duplicate(task.destination, 3);
+    if (!upper || !workspace) return base::fail(kernel::error_at((upper ? workspace : upper).error(), view.path));
+    const bool promotes = ended_well() && run_.policy.command->mode == policy::WorkspaceMode::kView;
+    Classes classes(run_, *upper, *workspace);
+    task.classify = [&](std::string_view path, promote::Kind kind) {
+      return promotes ? classes.of(path, kind) : promote::Class::kOther;
+    };
+    task.locks = succeeded() ? promote::Handling::kPromote : promote::Handling::kKeep;
+    task.manifests = task.locks;
+    CORDON_TRY(const promote::Outcome done, promote::promote(task));
+    say(done);
+    if (done.is_all()) return {};
+    return keep(view, done, *workspace);
+  }
+
+  base::Result<void> keep(RunView& view, const promote::Outcome& done, base::FdView workspace) {
+    const std::uint64_t count = done.kept.total + done.conflicts.total + done.refused.total;
+    const auto facts = kernel::statx(workspace);
+    promote::About about{.id = run_.places->id(),
+                         .workspace = run_.workspace,
+                         .device = facts ? kernel::device_of(*facts) : 0,
+                         .inode = facts ? facts->stx_ino : 0,
+                         .since = run_.places->began(),
+                         .command = run_.argv,
+                         .entries = count};
+    promote::Kept kept(std::move(kept_));
+    CORDON_TRY(const promote::Kept::Added added,
+               kept.keep(view.place.directory, "upper", std::move(about), std::time(nullptr)));
+    const bool review = run_.policy.command->mode == policy::WorkspaceMode::kReview;
+    notes_.push_back(
+        {.code = "kept-changes",
+         .text = review || !ended_well()
+                     ? fmt::format("{} changes are kept, and none is made: cordon changes", count)
+                     : fmt::format("kept {} other {}: cordon changes", count, count == 1 ? "change" : "changes"),
+         .at = {}});
+    if (!added.dropped.empty())
+      notes_.push_back({.code = "kept-dropped",
+                        .text = fmt::format("the oldest kept changes went, of {} runs: there was no more room",
+                                            added.dropped.size()),
+                        .at = {}});
+    return {};
+  }
+
+  void say(const promote::Outcome& done) {
+    for (const promote::Entry& entry : done.conflicts.entries) {
+      notes_.push_back({.code = "changed-meanwhile",
+                        .text = fmt::format("{} changed on this host while the command ran: the command's own is kept",
+                                            base::shown(entry.path)),
+                        .at = {}});
+      if (notes_.size() >= 8) break;
+    }
+    if (done.over_bound)
+      notes_.push_back(
+          {.code = "over-bound", .text = "the command wrote more than is promoted: all is kept", .at = {}});
+  }
+
+  base::Result<void> end_cache(RunView& view) {
+    if (!ended_well()) return {};
+    CORDON_TRY(promote::Task task, this->task(view));
+    task.shields.clear();
+    task.workspace = view.path;
+    CORDON_OK(promote::promote_new_entries(task));
+    return {};
+  }
+
+  void failed(const RunView& view, const base::Error& error) {
+    notes_.push_back({.code = "not-promoted",
+                      .text = fmt::format("what the command wrote in {} could not be taken over: {}",
+                                          base::shown(view.path), base::to_string(error)),
+                      .at = {}});
+  }
+
+  CommandRun& run_;
+  const plan::Outcome& outcome_;
+  base::Fd kept_;
+  std::vector<plan::Note> notes_;
+};
+
+}  // namespace
+
+std::vector<plan::Note> end_command(CommandRun& run, const plan::Outcome& outcome, const std::string& state_directory,
+                                    policy::approval::Caller caller) {
+  auto kept = open_kept(state_directory, caller);
+  End end(run, outcome, kept ? std::move(*kept) : base::Fd());
+  for (RunView& view : run.views) {
+    if (view.what == RunView::What::kWorkspace) end.workspace(view);
+    if (view.what == RunView::What::kCache) end.cache(view);
+  }
+  return end.take();
+}
+
+}  // namespace cordon::cli

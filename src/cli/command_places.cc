@@ -1,0 +1,141 @@
+#include "cli/command_places.h"
+
+#include <dirent.h>
+#include <fmt/format.h>
+
+#include <cerrno>
+#include <memory>
+#include <utility>
+
+#include "enforce/promote/remove_tree.h"
+#include "kernel/file.h"
+#include "policy/approval/private_directory.h"
+#include "policy/manifest/digest.h"
+
+namespace cordon::cli {
+namespace {
+
+namespace approval = policy::approval;
+
+constexpr std::string_view kLockEnd = ".lock";
+
+template <class T>
+base::Result<T> named(kernel::Sys<T> result, const std::string& subject) {
+  if (!result) return base::fail(kernel::error_at(result.error(), subject));
+  return std::move(*result);
+}
+
+/// A lock file of ours that nobody else holds. One that a sweep took away between our making and our holding it is no
+/// lock: made again.
+base::Result<base::Fd> lock_of(base::FdView directory, const std::string& name) {
+  for (int attempt = 0; attempt < 8; ++attempt) {
+    CORDON_TRY(base::Fd file,
+               named(kernel::openat(directory, name.c_str(), O_RDWR | O_CREAT | O_NOFOLLOW, 0600), name));
+    if (auto held = kernel::flock(file, LOCK_EX | LOCK_NB); !held)
+      return base::fail(kernel::error_at(held.error(), name));
+    const auto facts = kernel::statx(file);
+    if (facts && facts->stx_nlink != 0) return file;
+  }
+  return base::fail(base::Error{.operation = "flock", .subject = name, .code = EAGAIN});
+}
+
+base::Result<base::Fd> make_directory(base::FdView parent, const std::string& name, const Owner* owner) {
+  const auto made = kernel::mkdirat(parent, name.c_str(), 0700);
+  if (!made && made.error().code != EEXIST) return base::fail(kernel::error_at(made.error(), name));
+  CORDON_TRY(base::Fd fd, named(kernel::openat(parent, name.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW), name));
+  if (owner != nullptr && made) {
+    if (auto given = kernel::fchown(fd, owner->uid, owner->gid); !given)
+      return base::fail(kernel::error_at(given.error(), name));
+  }
+  return fd;
+}
+
+std::vector<std::string> names_in(base::FdView directory) {
+  std::vector<std::string> names;
+  auto readable = kernel::openat(directory, ".", O_RDONLY | O_DIRECTORY);
+  if (!readable) return names;
+  const std::unique_ptr<DIR, int (*)(DIR*)> stream(::fdopendir(readable->get()), &::closedir);
+  if (!stream) return names;
+  static_cast<void>(readable->release());
+  while (const dirent* entry = ::readdir(stream.get())) {
+    const std::string_view name = entry->d_name;
+    if (name != "." && name != "..") names.emplace_back(name);
+  }
+  return names;
+}
+
+/// The lock goes last: while it stands, another sweep waits for what is in the directory.
+void remove_run(base::FdView directory, const std::string& id) {
+  if (!enforce::promote::remove_tree(directory, id)) return;
+  static_cast<void>(kernel::unlinkat(directory, (id + std::string(kLockEnd)).c_str(), 0));
+}
+
+}  // namespace
+
+base::Result<CommandPlaces> CommandPlaces::make(const std::string& state_directory, approval::Caller caller,
+                                                const std::string& run_id, Owner owner) {
+  if (state_directory.empty())
+    return base::fail(
+        base::Error{.operation = "open", .subject = "", .detail = "neither XDG_STATE_HOME nor a home is set"});
+  CommandPlaces out;
+  out.state_ = state_directory;
+  out.caller_ = caller;
+  out.owner_ = owner;
+  CORDON_TRY(out.private_, approval::make_private_directory(state_directory + "/private", caller));
+  CORDON_TRY(out.lock_, lock_of(out.private_, run_id + std::string(kLockEnd)));
+  const auto facts = kernel::statx(out.lock_);
+  if (!facts) return base::fail(kernel::error_at(facts.error(), run_id));
+  out.began_ = {.tv_sec = facts->stx_ctime.tv_sec, .tv_nsec = facts->stx_ctime.tv_nsec};
+  out.id_ = run_id;
+  CORDON_TRY(out.run_, make_directory(out.private_, run_id, nullptr));
+  return out;
+}
+
+CommandPlaces::~CommandPlaces() {
+  if (private_.valid() && !id_.empty()) remove_run(private_, id_);
+}
+
+base::Result<std::string> CommandPlaces::directory(const std::string& name) {
+  CORDON_TRY(const base::Fd made, make_directory(run_, name, &owner_));
+  return state_ + "/private/" + id_ + "/" + name;
+}
+
+base::Result<ViewPlace> CommandPlaces::view() {
+  const std::string name = fmt::format("view-{}", views_++);
+  ViewPlace out{.path = state_ + "/private/" + id_ + "/" + name, .directory = {}};
+  CORDON_TRY(out.directory, make_directory(run_, name, nullptr));
+  for (const char* layer : {"upper", "work"}) CORDON_OK(make_directory(out.directory, layer, &owner_));
+  CORDON_OK(make_directory(out.directory, "scratch", nullptr));
+  return out;
+}
+
+base::Result<std::string> CommandPlaces::cache(const std::string& workspace, const std::string& name) {
+  const std::string project = policy::manifest::sha256_hex(workspace).substr(0, 32);
+  const std::string place = state_ + "/projects/" + project;
+  CORDON_TRY(const base::Fd directory, approval::make_private_directory(place, caller_));
+  CORDON_TRY(const base::Fd cache, make_directory(directory, name, &owner_));
+  const auto facts = kernel::statx(cache);
+  if (facts && owner_.uid != facts->stx_uid)
+    return base::fail(base::Error{.operation = "open",
+                                  .subject = place + "/" + name,
+                                  .detail = fmt::format("it belongs to user {}", facts->stx_uid)});
+  return place + "/" + name;
+}
+
+void sweep_command_places(base::FdView state, approval::Caller caller) {
+  if (!state.valid()) return;
+  const approval::Opened place = approval::open_private_directory_in(state, "private", caller);
+  if (place.state != approval::Opened::State::kPrivate) return;
+  for (const std::string& name : names_in(place.fd)) {
+    if (!name.ends_with(kLockEnd)) continue;
+    const auto lock = kernel::openat(place.fd, name.c_str(), O_RDWR | O_NOFOLLOW);
+    if (!lock || !kernel::flock(*lock, LOCK_EX | LOCK_NB)) continue;
+    remove_run(place.fd, name.substr(0, name.size() - kLockEnd.size()));
+  }
+}
+
+base::Result<base::Fd> open_kept(const std::string& state_directory, approval::Caller caller) {
+  return approval::make_private_directory(state_directory + "/kept", caller);
+}
+
+}  // namespace cordon::cli

@@ -1,0 +1,70 @@
+// The directories of Cordon's own that a command's run needs, below its state directory:
+//
+//   private/ID/…        of one run: its /tmp, the layers of its views, the promotion's scratch; gone with it
+//   private/ID.lock     held for the time of the run: what nobody holds belongs to a run that died
+//   projects/HASH/…     of one workspace: caches and tool stores that no other project and no tool of the host reads
+//   kept/…              what runs changed and was not promoted (enforce/promote/kept.h)
+//
+// All 0700, opened by descriptor, through no link. What is in them was written by targets: it is removed by a walk that
+// follows nothing, and never executed by us.
+#pragma once
+
+#include <cstdint>
+#include <ctime>
+#include <string>
+#include <vector>
+
+#include "base/fd.h"
+#include "base/result.h"
+#include "policy/approval/facts.h"
+
+namespace cordon::cli {
+
+/// Whose the run's files are, where root runs a command for a workspace's owner.
+struct Owner {
+  std::uint32_t uid = 0, gid = 0;
+};
+
+/// One view's layers, and what its promotion needs.
+struct ViewPlace {
+  std::string path;  ///< holds "upper", "work" and "scratch"
+  base::Fd directory;
+};
+
+class CommandPlaces {
+ public:
+  /// Makes private/ID and holds its lock. `state_directory` is made where it is missing.
+  static base::Result<CommandPlaces> make(const std::string& state_directory, policy::approval::Caller caller,
+                                          const std::string& run_id, Owner owner);
+  CommandPlaces(CommandPlaces&&) noexcept = default;
+  CommandPlaces& operator=(CommandPlaces&&) noexcept = default;
+  /// Removes what is left of the run.
+  ~CommandPlaces();
+
+  base::Result<std::string> directory(const std::string& name);
+  base::Result<ViewPlace> view();
+  /// The same for every run in this workspace.
+  base::Result<std::string> cache(const std::string& workspace, const std::string& name);
+
+  /// By the clock of the state directory's file system, as ctimes are: when this run began there.
+  [[nodiscard]] timespec began() const { return began_; }
+  [[nodiscard]] const base::Fd& root() const { return private_; }
+  [[nodiscard]] const std::string& id() const { return id_; }
+
+ private:
+  CommandPlaces() = default;
+  std::string state_, id_;
+  policy::approval::Caller caller_;
+  Owner owner_;
+  base::Fd private_, lock_, run_;
+  timespec began_{};
+  std::size_t views_ = 0;
+};
+
+/// What runs that died left: removed, with all that they wrote privately. Those whose lock is held stay.
+void sweep_command_places(base::FdView state, policy::approval::Caller caller);
+
+/// The directory for changes that are kept.
+base::Result<base::Fd> open_kept(const std::string& state_directory, policy::approval::Caller caller);
+
+}  // namespace cordon::cli
