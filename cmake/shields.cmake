@@ -6,7 +6,7 @@ get_property(shield_roots GLOBAL PROPERTY CORDON_ROOTS_policy_shield)
 list(APPEND shields_roots ${shield_roots})
 list(REMOVE_DUPLICATES shields_roots)
 
-add_library(cordon_shields STATIC "${shields_tool}/fields.cc" "${shields_tool}/corpus_file.cc" "${shields_tool}/tables.cc"
+add_library(cordon_shields STATIC "${shields_tool}/fields.cc" "${shields_tool}/input.cc" "${shields_tool}/corpus_file.cc" "${shields_tool}/tables.cc"
   "${shields_tool}/page.cc")
 target_include_directories(cordon_shields PUBLIC "${shields_tool}" ${shields_roots})
 target_link_libraries(cordon_shields PRIVATE cordon_options PUBLIC cordon_policy_manifest)

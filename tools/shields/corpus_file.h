@@ -12,6 +12,7 @@
 
 #include "base/diagnostic.h"
 #include "base/result.h"
+#include "input.h"
 #include "policy/shield/corpus.h"
 
 namespace cordon::shields {
@@ -47,10 +48,6 @@ struct Corpus {
   std::vector<Entry> home, alias_paths, workspace, system;  ///< each sorted as path_order.h says
   std::vector<Moved> relocations;                           ///< by variable, then `below`
   std::vector<std::string> runtime, auto_executed;
-};
-
-struct File {
-  std::string name, text;
 };
 
 base::Result<Corpus, base::Diagnostics> read_corpus(std::span<const File> files);

@@ -6,6 +6,8 @@
 #include <set>
 #include <string_view>
 
+#include "input.h"
+
 namespace cordon::shields {
 namespace {
 
@@ -15,15 +17,6 @@ using shield::Holds;
 using shield::Kind;
 using shield::Moves;
 using shield::WriteOptIn;
-
-std::string literal(std::string_view text) {
-  std::string out = "\"";
-  for (const char c : text) {
-    if (c == '"' || c == '\\') out += '\\';
-    out += c;
-  }
-  return out + "\"";
-}
 
 std::string_view word(Deny deny) { return deny == Deny::kAll ? "Deny::kAll" : "Deny::kWrite"; }
 std::string_view word(Kind kind) { return kind == Kind::kDirectory ? "Kind::kDirectory" : "Kind::kFile"; }

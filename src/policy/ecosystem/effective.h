@@ -2,7 +2,8 @@
 // with its origin. What `inspect` shows, and what the command mode turns into a Policy.
 //
 // Variables move places with them. A variable that moves one to where no tool's files may stand ("/", a home, a shield,
-// the workspace) refuses: the run would else use another place than the tool. Pure and lexical; no disk.
+// the workspace) refuses: the run would else use another place than the tool. What profile "generic" has every result
+// has. Pure and lexical; no disk.
 #pragma once
 
 #include <map>
@@ -20,7 +21,7 @@
 namespace cordon::policy::ecosystem {
 
 struct Surroundings {
-  base::AbsPath home, workspace;
+  base::AbsPath home, working_directory, workspace;
   std::vector<base::AbsPath> homes;                ///< every account's that counts; `home` need not be repeated
   std::map<std::string, std::string> environment;  ///< the caller's; moving_variables() at least
   const shield::Rules* shields = nullptr;          ///< not owned; nullptr: none are looked at
@@ -68,6 +69,7 @@ struct Effective {
   std::vector<Root> caches;       ///< sorted by path; one may lie below another
   std::vector<Root> credentials;  ///< never enter
   std::vector<DeclaredOutput> outputs;
+  std::vector<Root> moved_outputs;  ///< caches that a variable moved into the workspace: outputs, each whole
   std::vector<NamedText> temporary;
   std::vector<RegistryRole> registries;
   std::vector<NamedText> domains;      ///< "host" or "host:port"

@@ -74,6 +74,9 @@ struct Decider {
   Intent intent = Intent::kUnknown;
 };
 
+/// Whether one word says what a command does, or all of them together: `mvn clean verify`.
+enum class WordUse : std::uint8_t { kFirst, kEach };
+
 struct Command {
   Names names;                         ///< basenames
   Intent bare = Intent::kUnknown;      ///< without any word
@@ -82,6 +85,7 @@ struct Command {
   Names value_options, plain_options;  ///< known before the word; any other makes the intent unknown
   std::span<const Word> words;
   std::span<const Decider> deciders;
+  WordUse use = WordUse::kFirst;
 };
 
 /// A variable that moves a place: to its value, or `below` its value.
@@ -98,13 +102,18 @@ enum class CacheClass : std::uint8_t {
 std::string_view to_string(CacheClass cache);
 
 struct Place {
-  std::string_view path;  ///< absolute, or "~/…"
+  std::string_view path;  ///< absolute, or "~/…"; "" where only a variable names it
   std::span<const Mover> moved_by;
   CacheClass cache = CacheClass::kMutable;  ///< of caches only
 };
 
 enum class OutputKind : std::uint8_t { kDirectory, kFile };
-enum class OutputClass : std::uint8_t { kOutput, kLock, kManifest };
+enum class OutputClass : std::uint8_t {
+  kOutput,
+  kLock,
+  kManifest,
+  kWhereIgnored,  ///< a directory, and only where git ignores it: "build" is a source folder elsewhere
+};
 
 /// A name that is an output wherever in the workspace it stands; "a/b" is a path below any directory there. A '*'
 /// stands for any bytes of one component.

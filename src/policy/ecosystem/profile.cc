@@ -1,0 +1,130 @@
+#include "policy/ecosystem/profile.h"
+
+#include <algorithm>
+
+#include "base/check.h"
+
+namespace cordon::policy::ecosystem {
+
+std::string_view to_string(Intent intent) {
+  switch (intent) {
+    case Intent::kUnknown:
+      return "unknown";
+    case Intent::kInstall:
+      return "install";
+    case Intent::kBuild:
+      return "build";
+    case Intent::kTest:
+      return "test";
+    case Intent::kRun:
+      return "run";
+    case Intent::kDev:
+      return "dev";
+    case Intent::kRepl:
+      return "repl";
+    case Intent::kExec:
+      return "exec";
+    case Intent::kPublish:
+      return "publish";
+    case Intent::kCreate:
+      return "create";
+    case Intent::kFormat:
+      return "format";
+    case Intent::kTool:
+      return "tool";
+    case Intent::kInteractive:
+      return "interactive";
+  }
+  return "unknown";
+}
+
+std::string_view to_string(WorkspaceMode mode) {
+  switch (mode) {
+    case WorkspaceMode::kView:
+      return "view";
+    case WorkspaceMode::kLive:
+      return "live";
+    case WorkspaceMode::kWrite:
+      return "write";
+    case WorkspaceMode::kReview:
+      return "review";
+    case WorkspaceMode::kInteractive:
+      return "interactive";
+  }
+  return "view";
+}
+
+WorkspaceMode mode_of(Intent intent) {
+  switch (intent) {
+    case Intent::kDev:
+    case Intent::kRepl:
+      return WorkspaceMode::kLive;
+    case Intent::kCreate:
+    case Intent::kFormat:
+      return WorkspaceMode::kWrite;
+    case Intent::kInteractive:
+      return WorkspaceMode::kInteractive;
+    case Intent::kUnknown:
+    case Intent::kInstall:
+    case Intent::kBuild:
+    case Intent::kTest:
+    case Intent::kRun:
+    case Intent::kExec:
+    case Intent::kPublish:
+    case Intent::kTool:
+      return WorkspaceMode::kView;
+  }
+  return WorkspaceMode::kView;
+}
+
+OwnCode own_code(Intent intent) {
+  const bool runs = intent == Intent::kTest || intent == Intent::kRun || intent == Intent::kDev ||
+                    intent == Intent::kRepl || intent == Intent::kInteractive;
+  return runs ? OwnCode::kRuns : OwnCode::kNo;
+}
+
+std::string_view to_string(CacheClass cache) {
+  switch (cache) {
+    case CacheClass::kContent:
+      return "content";
+    case CacheClass::kMutable:
+      return "mutable";
+    case CacheClass::kStore:
+      return "store";
+  }
+  return "mutable";
+}
+
+std::string_view to_string(RegistryFormat format) {
+  switch (format) {
+    case RegistryFormat::kNpmrc:
+      return "npmrc";
+    case RegistryFormat::kYarnrc:
+      return "yarnrc";
+    case RegistryFormat::kPipConf:
+      return "pip-conf";
+    case RegistryFormat::kUvToml:
+      return "uv-toml";
+    case RegistryFormat::kCargoToml:
+      return "cargo-toml";
+    case RegistryFormat::kGoEnv:
+      return "go-env";
+    case RegistryFormat::kMavenSettings:
+      return "maven-settings";
+  }
+  return "npmrc";
+}
+
+const Profile* find_profile(std::string_view name) {
+  const auto all = profiles();
+  const auto at = std::ranges::lower_bound(all, name, {}, &Profile::name);
+  return at != all.end() && at->name == name ? &*at : nullptr;
+}
+
+const Profile& generic_profile() {
+  const Profile* generic = find_profile("generic");
+  CORDON_CHECK(generic != nullptr);
+  return *generic;
+}
+
+}  // namespace cordon::policy::ecosystem
