@@ -83,7 +83,8 @@ enum class Reason : std::uint8_t {
   kHeldLock,
   kHeldManifest,
   kDeletionOutsideOutputs,
-  kExists,  ///< promote_new_entries(): it replaces nothing
+  kExists,        ///< promote_new_entries(): it replaces nothing
+  kHoldsRefused,  ///< promote_new_entries(): something in it is refused
   kHostFailed,
   // conflicts
   kChangedMeanwhile,        ///< the destination
