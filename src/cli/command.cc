@@ -44,6 +44,7 @@ class Setup {
   base::Result<void, Stop> show_workspace();
   base::Result<void, Stop> show_live(const std::string& root);
   base::Result<void, Stop> show_caches();
+  base::Result<void, Stop> make_point_of(const std::string& path);
   base::Result<void, Stop> show_cache(const ecosystem::Root& cache);
   base::Result<void, Stop> add_view(RunView::What what, const std::string& path, const std::string& origin);
   base::Result<void, Stop> add_flags();
@@ -276,6 +277,23 @@ base::Result<void, Stop> Setup::show_cache(const ecosystem::Root& cache) {
 
 base::Result<void, Stop> Setup::show_caches() {
   for (const ecosystem::Root& cache : run_.effective.caches) CORDON_OK(show_cache(cache));
+  std::vector<std::string> inner;
+  for (const policy::PrivatePlace& place : command().places) inner.push_back(place.target);
+  for (const RunView& view : run_.views) inner.push_back(view.path);
+  for (const std::string& path : inner) CORDON_OK(make_point_of(path));
+  return {};
+}
+
+/// What lands in a private place needs a directory there.
+base::Result<void, Stop> Setup::make_point_of(const std::string& path) {
+  const policy::PrivatePlace* outer = nullptr;
+  for (const policy::PrivatePlace& place : command().places) {
+    const bool lies_in_it = path.starts_with(place.target + "/");
+    if (lies_in_it && (outer == nullptr || place.target.size() > outer->target.size())) outer = &place;
+  }
+  if (outer == nullptr) return {};
+  auto made = CommandPlaces::make_point(outer->source, std::string_view(path).substr(outer->target.size() + 1));
+  if (!made) return failed(made.error());
   return {};
 }
 

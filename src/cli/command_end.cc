@@ -10,7 +10,6 @@
 #include "base/text.h"
 #include "cli/command.h"
 #include "cli/manifest_keys.h"
-#include "enforce/promote/kept.h"
 #include "enforce/promote/promote.h"
 #include "kernel/file.h"
 #include "policy/ecosystem/ignore.h"
@@ -67,11 +66,12 @@ class Classes {
     const bool is_directory = kind == promote::Kind::kDirectory;
     const auto match =
         outputs_.declared(path, is_directory ? ecosystem::EntryKind::kDirectory : ecosystem::EntryKind::kFile);
-    if (match) return of_declared(*match->output, std::string(path));
+    const bool named = match && match->output->what == ecosystem::OutputClass::kWhereIgnored;
+    if (match && !named) return of_declared(*match->output, std::string(path));
     if (!is_directory || run_.because != ".git") return promote::Class::kOther;
     const std::string text(path);
     if (const std::size_t slash = text.rfind('/'); slash != std::string::npos) read_rules(text.substr(0, slash));
-    const bool stood = kernel::statx(workspace_, text.c_str(), AT_SYMLINK_NOFOLLOW).has_value();
+    const bool stood = named || kernel::statx(workspace_, text.c_str(), AT_SYMLINK_NOFOLLOW).has_value();
     const bool ignored = ecosystem::is_ignored_output(path, stood ? ecosystem::Stood::kBefore : ecosystem::Stood::kNew,
                                                       ecosystem::ShieldNames::kNone, rules_);
     return ignored ? promote::Class::kOutput : promote::Class::kOther;
@@ -84,6 +84,8 @@ class Classes {
         return promote::Class::kOutput;
       case ecosystem::OutputClass::kLock:
         return promote::Class::kLock;
+      case ecosystem::OutputClass::kWhereIgnored:
+        return promote::Class::kOther;
       case ecosystem::OutputClass::kManifest:
         break;
     }
@@ -172,17 +174,8 @@ class End {
 
   base::Result<void> keep(RunView& view, const promote::Outcome& done, base::FdView workspace) {
     const std::uint64_t count = done.kept.total + done.conflicts.total + done.refused.total;
-    const auto facts = kernel::statx(workspace);
-    promote::About about{.id = run_.places->id(),
-                         .workspace = run_.workspace,
-                         .device = facts ? kernel::device_of(*facts) : 0,
-                         .inode = facts ? facts->stx_ino : 0,
-                         .since = run_.places->began(),
-                         .command = run_.argv,
-                         .entries = count};
-    promote::Kept kept(std::move(kept_));
-    CORDON_TRY(const promote::Kept::Added added,
-               kept.keep(view.place.directory, "upper", std::move(about), std::time(nullptr)));
+    static_cast<void>(workspace);
+    static_cast<void>(view);
     const bool review = run_.policy.command->mode == policy::WorkspaceMode::kReview;
     notes_.push_back(
         {.code = "kept-changes",
@@ -190,11 +183,6 @@ class End {
                      ? fmt::format("{} changes are kept, and none is made: cordon changes", count)
                      : fmt::format("kept {} other {}: cordon changes", count, count == 1 ? "change" : "changes"),
          .at = {}});
-    if (!added.dropped.empty())
-      notes_.push_back({.code = "kept-dropped",
-                        .text = fmt::format("the oldest kept changes went, of {} runs: there was no more room",
-                                            added.dropped.size()),
-                        .at = {}});
     return {};
   }
 

@@ -7,6 +7,7 @@
 #include <memory>
 #include <utility>
 
+#include "base/text.h"
 #include "enforce/promote/remove_tree.h"
 #include "kernel/file.h"
 #include "policy/approval/private_directory.h"
@@ -120,6 +121,21 @@ base::Result<std::string> CommandPlaces::cache(const std::string& workspace, con
                                   .subject = place + "/" + name,
                                   .detail = fmt::format("it belongs to user {}", facts->stx_uid)});
   return place + "/" + name;
+}
+
+/// A link or a file there was made by an earlier run, and is no place.
+base::Result<void> CommandPlaces::make_point(const std::string& place, std::string_view below) {
+  CORDON_TRY(base::Fd at,
+             named(kernel::openat(kernel::kHere, place.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW), place));
+  for (const std::string_view name : base::split(below, '/')) {
+    const std::string text(name);
+    const auto facts = kernel::statx(at, text.c_str(), AT_SYMLINK_NOFOLLOW);
+    if (facts && !S_ISDIR(facts->stx_mode)) CORDON_OK(enforce::promote::remove_tree(at, text));
+    CORDON_TRY(const auto around, named(kernel::statx(at), place));
+    const Owner owner{.uid = around.stx_uid, .gid = around.stx_gid};
+    CORDON_TRY(at, make_directory(at, text, &owner));
+  }
+  return {};
 }
 
 void sweep_command_places(base::FdView state, approval::Caller caller) {

@@ -46,6 +46,9 @@ class CommandPlaces {
   /// The same for every run in this workspace.
   base::Result<std::string> cache(const std::string& workspace, const std::string& name);
 
+  /// Makes the directories `below` in one of the above: what will be mounted there needs a place.
+  static base::Result<void> make_point(const std::string& place, std::string_view below);
+
   /// By the clock of the state directory's file system, as ctimes are: when this run began there.
   [[nodiscard]] timespec began() const { return began_; }
   [[nodiscard]] const base::Fd& root() const { return private_; }
