@@ -1,9 +1,11 @@
 // Outputs: which of the paths that a run changed go back to the host (SPEC §9.4).
 //
 // By declared name, anywhere in the workspace; else as a directory that git ignores as a whole, that stood before the
-// run or that a profile names, that does not begin with a dot and holds no shield name. Everything else is kept, not
-// promoted. The ignore rules are those of the host's files at the start, matched here: git is never run in a repository
-// that a target can write.
+// run or that a profile names, none of whose components begins with a dot, and that holds no shield name. All else is
+// kept, not promoted. The ignore rules are those of the host's files at the start, matched here: git is never run in a
+// repository that a target can write.
+//
+// Names only. What may be promoted of an output (no links out, no set-id bits, never ".git") is the promotion's matter.
 #pragma once
 
 #include <cstdint>
@@ -18,28 +20,27 @@
 
 namespace cordon::policy::ecosystem {
 
-enum class EntryKind : std::uint8_t { kDirectory, kFile };
-enum class Stood : std::uint8_t { kBefore, kNew };
+enum class EntryKind : std::uint8_t { kDirectory, kOther };
 
-class Outputs {
- public:
-  explicit Outputs(std::span<const DeclaredOutput> declared);
-
-  struct Match {
-    const Output* output = nullptr;
-    std::string_view origin;
-    std::string_view root;  ///< of `path`: the part that is the output itself ("web/node_modules")
-  };
-  /// The declared output that `path` is, or lies in; the outermost one. `path` is relative to the workspace, normal.
-  [[nodiscard]] std::optional<Match> declared(std::string_view path, EntryKind kind) const;
-
- private:
-  std::vector<DeclaredOutput> declared_;
+struct OutputMatch {
+  const Output* output = nullptr;
+  std::string_view origin;  ///< of the declared output
+  std::string_view root;    ///< of the path: the part that is the output itself, "web/node_modules"
 };
 
-/// Whether the directory at `path` may go back because git ignores it as a whole. `holds_shield` is the caller's answer
-/// on what lies in it (auto-executed and shielded names at any depth).
+/// The declared output that `path` is or lies in, the outermost one. `path`: relative to the workspace, normal. Nothing
+/// for what has ".git" in it.
+std::optional<OutputMatch> declared_output(std::span<const DeclaredOutput> declared, std::string_view path,
+                                           EntryKind kind);
+
+/// Whether a profile of any ecosystem names such a directory as its output.
+bool is_named_by_a_profile(std::string_view path);
+
+enum class Stood : std::uint8_t { kBefore, kNew };
 enum class ShieldNames : std::uint8_t { kNone, kSome };
-bool is_ignored_output(std::string_view path, Stood stood, ShieldNames holds, const IgnoreRules& rules);
+
+/// Whether the directory `root` (of IgnoreRules::ignored_root()) may go back whole. `holds`: whether a shielded or
+/// auto-executed name lies in it, at any depth.
+bool is_ignored_output(std::string_view root, Stood stood, ShieldNames holds);
 
 }  // namespace cordon::policy::ecosystem

@@ -166,6 +166,11 @@ Meaning each_word(const Command& command, Arguments arguments) {
 
 Meaning first_word(const Command& command, Arguments arguments) {
   Meaning out;
+  // All its command lines are about one thing: no option can change that.
+  if (command.words.empty() && command.bare == command.other && command.other_then == Then::kNothing) {
+    out.intent = command.bare;
+    return out;
+  }
   switch (arguments.next()) {
     case Arguments::At::kUnknownOption:
       return out;

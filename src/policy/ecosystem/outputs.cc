@@ -1,0 +1,76 @@
+#include "policy/ecosystem/outputs.h"
+
+#include <algorithm>
+
+#include "base/text.h"
+
+namespace cordon::policy::ecosystem {
+namespace {
+
+/// '*' stands for any bytes of one component; a name without a '*' is itself, whatever else is in it.
+bool name_matches(std::string_view pattern, std::string_view name) {
+  const auto star = pattern.find('*');
+  if (star == std::string_view::npos) return pattern == name;
+  if (!name.starts_with(pattern.substr(0, star))) return false;
+  const std::string_view rest = pattern.substr(star + 1);
+  for (std::size_t at = star; at <= name.size(); ++at)
+    if (name_matches(rest, name.substr(at))) return true;
+  return false;
+}
+
+/// Whether the last components of `path` are those of `pattern`.
+bool ends_in(std::span<const std::string_view> path, std::string_view pattern) {
+  const auto parts = base::split(pattern, '/');
+  if (parts.size() > path.size()) return false;
+  const auto tail = path.last(parts.size());
+  return std::ranges::equal(parts, tail, name_matches);
+}
+
+/// The first `count` components of `path`.
+std::string_view prefix(std::string_view path, std::span<const std::string_view> components, std::size_t count) {
+  const std::string_view last = components[count - 1];
+  return path.substr(0, static_cast<std::size_t>(last.data() + last.size() - path.data()));
+}
+
+}  // namespace
+
+std::optional<OutputMatch> declared_output(std::span<const DeclaredOutput> declared, std::string_view path,
+                                           EntryKind kind) {
+  const auto components = base::split(path, '/');
+  const std::span<const std::string_view> all(components);
+  if (std::ranges::find(all, ".git") != all.end()) return std::nullopt;
+  for (std::size_t count = 1; count <= all.size(); ++count) {
+    const bool is_directory = count < all.size() || kind == EntryKind::kDirectory;
+    for (const DeclaredOutput& one : declared) {
+      const bool wants_directory = one.output->kind == OutputKind::kDirectory;
+      if (one.output->what == OutputClass::kWhereIgnored || wants_directory != is_directory) continue;
+      if (ends_in(all.first(count), one.output->name))
+        return OutputMatch{one.output, one.origin, prefix(path, all, count)};
+    }
+  }
+  return std::nullopt;
+}
+
+bool is_named_by_a_profile(std::string_view path) {
+  const auto components = base::split(path, '/');
+  return std::ranges::any_of(profiles(), [&](const Profile& profile) {
+    return std::ranges::any_of(profile.outputs, [&](const Output& output) {
+      return output.kind == OutputKind::kDirectory && ends_in(components, output.name);
+    });
+  });
+}
+
+bool is_ignored_output(std::string_view root, Stood stood, ShieldNames holds) {
+  if (holds == ShieldNames::kSome) return false;
+  const auto components = base::split(root, '/');
+  // ".husky/_" is ignored as a whole and holds hooks that git runs.
+  if (std::ranges::any_of(components, [](std::string_view name) { return name.starts_with('.') || name.empty(); }))
+    return false;
+  // What a tool leaves beside sources and reads again ("__pycache__") is code that no diff shows.
+  for (const Profile& profile : profiles())
+    for (const std::string_view name : profile.temporary)
+      if (name_matches(name, components.back())) return false;
+  return stood == Stood::kBefore || is_named_by_a_profile(root);
+}
+
+}  // namespace cordon::policy::ecosystem

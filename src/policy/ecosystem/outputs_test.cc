@@ -1,0 +1,88 @@
+#include "policy/ecosystem/outputs.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace cordon::policy::ecosystem {
+namespace {
+
+std::vector<DeclaredOutput> outputs_of(std::vector<std::string_view> names) {
+  std::vector<DeclaredOutput> out;
+  for (const auto name : names)
+    for (const Output& output : find_profile(name)->outputs) out.push_back({&output, std::string(name)});
+  return out;
+}
+
+std::string found(std::string_view path, EntryKind kind = EntryKind::kOther,
+                  std::vector<std::string_view> names = {"node", "rust", "python"}) {
+  const auto declared = outputs_of(std::move(names));
+  const auto match = declared_output(declared, path, kind);
+  return match ? std::string(match->root) + " of " + std::string(match->output->name) : "none";
+}
+
+TEST(Outputs, are_found_by_name_anywhere_in_the_workspace) {
+  EXPECT_EQ(found("node_modules/a/index.js"), "node_modules of node_modules");
+  EXPECT_EQ(found("packages/web/node_modules/a"), "packages/web/node_modules of node_modules");
+  EXPECT_EQ(found("crates/a/target/debug/a"), "crates/a/target of target");
+  EXPECT_EQ(found("a.egg-info/PKG-INFO"), "a.egg-info of *.egg-info");
+  EXPECT_EQ(found("web/.yarn/cache/x.zip"), "web/.yarn/cache of .yarn/cache");
+}
+
+TEST(Outputs, the_outermost_one_counts) {
+  EXPECT_EQ(found("node_modules/a/node_modules/b"), "node_modules of node_modules");
+  EXPECT_EQ(found("node_modules/a/package.json"), "node_modules of node_modules");
+}
+
+TEST(Outputs, sources_are_none) {
+  EXPECT_EQ(found("src/main.rs"), "none");
+  EXPECT_EQ(found("package.json.bak"), "none");
+  EXPECT_EQ(found("node_modules2/a"), "none");
+  EXPECT_EQ(found(".yarn/releases/yarn.cjs"), "none");
+  EXPECT_EQ(found("Makefile"), "none");
+}
+
+TEST(Outputs, a_directory_and_a_file_are_not_the_same) {
+  EXPECT_EQ(found("target"), "none");
+  EXPECT_EQ(found("target", EntryKind::kDirectory), "target of target");
+  EXPECT_EQ(found("Cargo.lock"), "Cargo.lock of Cargo.lock");
+  EXPECT_EQ(found("Cargo.lock", EntryKind::kDirectory), "none");
+  EXPECT_EQ(found("Cargo.lock/x"), "none");
+}
+
+TEST(Outputs, of_another_ecosystem_are_none) { EXPECT_EQ(found("target/a", EntryKind::kOther, {"node"}), "none"); }
+
+TEST(Outputs, what_lies_in_git_is_never_one) {
+  EXPECT_EQ(found("node_modules/.git/hooks/pre-commit"), "none");
+  EXPECT_EQ(found(".git/target/x"), "none");
+}
+
+TEST(Outputs, what_counts_only_where_ignored_is_not_declared) {
+  EXPECT_EQ(found("build/x.js", EntryKind::kOther, {"node"}), "none");
+  EXPECT_TRUE(is_named_by_a_profile("web/build"));
+  EXPECT_FALSE(is_named_by_a_profile("src"));
+}
+
+struct Ignored {
+  const char* what;
+  std::string_view root;
+  Stood stood;
+  ShieldNames holds;
+  bool expected;
+};
+class IgnoredDirectory : public testing::TestWithParam<Ignored> {};
+TEST_P(IgnoredDirectory, goes_back_only_where_it_can_do_no_harm) {
+  const Ignored& one = GetParam();
+  EXPECT_EQ(is_ignored_output(one.root, one.stood, one.holds), one.expected) << one.what;
+}
+INSTANTIATE_TEST_SUITE_P(
+    Outputs, IgnoredDirectory,
+    testing::Values(Ignored{"stood before", "generated", Stood::kBefore, ShieldNames::kNone, true},
+                    Ignored{"new, of no profile", "generated", Stood::kNew, ShieldNames::kNone, false},
+                    Ignored{"new, of a profile", "web/build", Stood::kNew, ShieldNames::kNone, true},
+                    Ignored{"holds a shield's name", "generated", Stood::kBefore, ShieldNames::kSome, false},
+                    Ignored{"begins with a dot", ".vscode", Stood::kBefore, ShieldNames::kNone, false},
+                    Ignored{"husky's hooks", ".husky/_", Stood::kBefore, ShieldNames::kNone, false},
+                    Ignored{"compiled beside sources", "src/__pycache__", Stood::kBefore, ShieldNames::kNone, false}));
+
+}  // namespace
+}  // namespace cordon::policy::ecosystem
