@@ -7,11 +7,13 @@
 #include <utility>
 
 #include "base/text.h"
+#include "cli/ask_tool.h"
 #include "cli/command_network.h"
 #include "cli/global_config.h"
 #include "cli/own_places.h"
 #include "cli/question.h"
 #include "cli/surroundings.h"
+#include "cli/tool_settings.h"
 #include "kernel/file.h"
 #include "policy/manifest/digest.h"
 
@@ -50,6 +52,7 @@ class Setup {
   base::Result<void, Stop> add_flags();
   base::Result<std::string, Stop> absolute(const std::string& flag, const std::string& path) const;
   void show_tools();
+  AskTool asking();
   void hide();
   void pass_environment();
   base::Result<void, Stop> supply_environment();
@@ -200,7 +203,7 @@ void Setup::read(const std::string& path, const std::string& origin) {
 }
 
 base::Result<void, Stop> Setup::add_view(RunView::What what, const std::string& path, const std::string& origin) {
-  auto place = run_.places->view();
+  auto place = run_.places->view(path);
   if (!place) return failed(place.error());
   read(path, origin);
   command().views.push_back({.path = path, .place = place->path});
@@ -254,6 +257,15 @@ base::Result<void, Stop> Setup::show_workspace() {
 }
 
 void Setup::show_tools() {
+  for (const ecosystem::RegistryRole& role : run_.effective.registries) {
+    for (const ecosystem::RegistryFileAt& file : role.files) {
+      const std::string& path = file.path.str();
+      const auto same = [&](const policy::PrivateFile& other) { return other.path == path; };
+      if (std::ranges::any_of(command().files, same)) continue;
+      std::string text = settings_without_credentials(file.format, small_text(path));
+      if (!text.empty()) command().files.push_back({.path = path, .content = std::move(text), .reason = role.origin});
+    }
+  }
   for (const ecosystem::Root& root : run_.effective.toolchains) read(root.path.str(), root.origin);
   for (const ecosystem::Root& root : run_.effective.read) {
     // What is the machine's own, and not a home's, joins the base.
@@ -399,6 +411,15 @@ base::Result<void, Stop> Setup::add_flags() {
   return {};
 }
 
+AskTool Setup::asking() {
+  return [this](ecosystem::Names argv) {
+    ToolQuestion question{.argv = {argv.begin(), argv.end()}, .workspace = run_.workspace, .toolchains = {}};
+    for (const ecosystem::Root& root : run_.effective.toolchains)
+      if (exists(root.path.str())) question.toolchains.push_back(root.path.str());
+    return ask_tool(invocation_, *run_.places, question);
+  };
+}
+
 base::Result<CommandRun, Stop> Setup::go(const policy::Posture& posture) {
   run_.policy.posture = posture;
   run_.policy.command.emplace();
@@ -413,65 +434,12 @@ base::Result<CommandRun, Stop> Setup::go(const policy::Posture& posture) {
   hide();
   CORDON_OK(add_flags());
   CORDON_OK(supply_environment());
-  CORDON_OK(allow_network(invocation_, arguments_, run_.effective, {}, run_.policy));
+  CORDON_OK(allow_network(invocation_, arguments_, run_.effective, asking(), run_.policy));
   CORDON_OK(add_global_config(invocation_, host_.facts, run_.policy.posture));
   return std::move(run_);
 }
 
 }  // namespace
-
-LookedUp look_up(const host::Caller& caller, const std::string& word) {
-  LookedUp out;
-  const auto here = base::AbsPath::parse(caller.working_directory);
-  const auto try_one = [&](const std::string& candidate) {
-    const auto path = here ? here->join(candidate) : base::AbsPath::parse(candidate);
-    const auto facts = path ? kernel::statx(kernel::kHere, path->c_str(), 0)
-                            : kernel::Sys<struct ::statx>(base::fail(kernel::Errno{ENOENT, "statx"}));
-    if (!facts || S_ISDIR(facts->stx_mode)) return false;
-    if (!out.is_there) out = {.path = path->str(), .is_there = true};
-    if (!kernel::faccessat2(kernel::kHere, path->c_str(), X_OK, 0)) return false;
-    out = {.path = path->str(), .is_there = true};
-    return true;
-  };
-  if (word.contains('/')) {
-    static_cast<void>(try_one(word));
-    return out;
-  }
-  const auto path = caller.environment.find("PATH");
-  const std::string places = path == caller.environment.end() ? "/usr/bin:/bin" : path->second;
-  for (const std::string_view directory : base::split(places, ':')) {
-    if (!directory.starts_with('/')) continue;  // "" and "." are the workspace, which no lookup is to lead into
-    if (try_one(std::string(directory) + "/" + word)) break;
-  }
-  return out;
-}
-
-std::vector<plan::Note> notes_of(const CommandRun& run) {
-  std::vector<plan::Note> out;
-  const policy::WorkspaceMode mode = run.policy.command->mode;
-  const char* shown = mode == policy::WorkspaceMode::kLive    ? "is shown live and read-only"
-                      : mode == policy::WorkspaceMode::kWrite ? "may be written"
-                                                              : "is a private view";
-  if (!run.fallback.empty())
-    out.push_back({.code = "workspace-fallback",
-                   .text = fmt::format("{} {}: {}", base::shown(run.workspace), shown, run.fallback),
-                   .at = {}});
-  if (run.effective.profiles == std::vector<std::string>{"generic"})
-    out.push_back({.code = "generic-profile",
-                   .text = fmt::format("no profile knows {}: a private view, and {}", base::shown(run.argv.front()),
-                                       run.policy.network.empty() ? "no network" : "the network of the flags"),
-                   .at = {}});
-  return out;
-}
-
-std::string flag_of_other_door(const Arguments& arguments) {
-  for (const auto& [name, values] : arguments.options) {
-    const OptionRow* option = find_option(*arguments.command, name);
-    if (option == nullptr || option->door == Door::kBoth) continue;
-    if ((option->door == Door::kCommand) != arguments.dashes) return name;
-  }
-  return {};
-}
 
 base::Result<CommandRun, Stop> set_up_command(const Invocation& invocation, const Arguments& arguments, Host& host,
                                               const policy::Posture& posture, const std::string& run_id) {

@@ -57,24 +57,25 @@ std::string small_file(base::FdView directory, const std::string& path) {
 class Classes {
  public:
   Classes(const CommandRun& run, base::FdView upper, base::FdView workspace)
-      : run_(run), outputs_(run.effective.outputs), upper_(upper), workspace_(workspace) {
+      : run_(run), upper_(upper), workspace_(workspace) {
     read_rules("", ".git/info/exclude");
     read_rules("", ".gitignore");
   }
 
   promote::Class of(std::string_view path, promote::Kind kind) {
     const bool is_directory = kind == promote::Kind::kDirectory;
-    const auto match =
-        outputs_.declared(path, is_directory ? ecosystem::EntryKind::kDirectory : ecosystem::EntryKind::kFile);
-    const bool named = match && match->output->what == ecosystem::OutputClass::kWhereIgnored;
-    if (match && !named) return of_declared(*match->output, std::string(path));
+    const auto match = ecosystem::declared_output(
+        run_.effective.outputs, path, is_directory ? ecosystem::EntryKind::kDirectory : ecosystem::EntryKind::kOther);
+    const bool only_ignored = match && match->output->what == ecosystem::OutputClass::kWhereIgnored;
+    if (match && !only_ignored) return of_declared(*match->output, std::string(path));
     if (!is_directory || run_.because != ".git") return promote::Class::kOther;
     const std::string text(path);
     if (const std::size_t slash = text.rfind('/'); slash != std::string::npos) read_rules(text.substr(0, slash));
-    const bool stood = named || kernel::statx(workspace_, text.c_str(), AT_SYMLINK_NOFOLLOW).has_value();
-    const bool ignored = ecosystem::is_ignored_output(path, stood ? ecosystem::Stood::kBefore : ecosystem::Stood::kNew,
-                                                      ecosystem::ShieldNames::kNone, rules_);
-    return ignored ? promote::Class::kOutput : promote::Class::kOther;
+    if (rules_.ignored_root(path) != path) return promote::Class::kOther;
+    const bool stood = kernel::statx(workspace_, text.c_str(), AT_SYMLINK_NOFOLLOW).has_value();
+    const bool goes_back = ecosystem::is_ignored_output(
+        path, stood ? ecosystem::Stood::kBefore : ecosystem::Stood::kNew, ecosystem::ShieldNames::kNone);
+    return goes_back ? promote::Class::kOutput : promote::Class::kOther;
   }
 
  private:
@@ -102,7 +103,6 @@ class Classes {
   }
 
   const CommandRun& run_;
-  ecosystem::Outputs outputs_;
   base::FdView upper_, workspace_;
   ecosystem::IgnoreRules rules_;
   std::set<std::string> read_;

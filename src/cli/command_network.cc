@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "base/text.h"
-#include "kernel/file.h"
+#include "cli/surroundings.h"
 #include "policy/ecosystem/registries.h"
 #include "policy/network/rule.h"
 
@@ -29,21 +29,6 @@ HostAndPort split(std::string_view text) {
   std::string_view host = has_port ? text.substr(0, colon) : text;
   if (host.starts_with('[') && host.ends_with(']')) host = host.substr(1, host.size() - 2);
   return {std::string(host), std::string(has_port ? text.substr(colon + 1) : kHttps)};
-}
-
-std::string text_of(const std::string& path) {
-  const auto file = kernel::openat(kernel::kHere, path.c_str(), O_RDONLY | O_NONBLOCK | O_NOCTTY);
-  const auto facts = file ? kernel::statx(*file) : kernel::Sys<struct ::statx>(base::fail(file.error()));
-  if (!facts || !S_ISREG(facts->stx_mode) || facts->stx_size > ecosystem::kLargestConfiguration) return {};
-  std::string out(static_cast<std::size_t>(facts->stx_size), '\0');
-  std::size_t have = 0;
-  while (have < out.size()) {
-    const auto got = kernel::pread(*file, std::as_writable_bytes(std::span(out)).subspan(have), have);
-    if (!got || *got == 0) break;
-    have += *got;
-  }
-  out.resize(have);
-  return out;
 }
 
 class Reach {
@@ -74,7 +59,7 @@ class Reach {
       take(ecosystem::registries_of_variable(variable, value->second), std::string(variable));
     }
     for (const ecosystem::RegistryFileAt& file : role.files) {
-      if (const std::string text = text_of(file.path.str()); !text.empty())
+      if (const std::string text = small_text(file.path.str()); !text.empty())
         take(ecosystem::read_registries(file.format, text, file.path.str()), file.path.str());
     }
     if (!tools_own) return;

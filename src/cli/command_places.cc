@@ -101,11 +101,16 @@ base::Result<std::string> CommandPlaces::directory(const std::string& name) {
   return state_ + "/private/" + id_ + "/" + name;
 }
 
-base::Result<ViewPlace> CommandPlaces::view() {
+base::Result<ViewPlace> CommandPlaces::view(const std::string& lower) {
   const std::string name = fmt::format("view-{}", views_++);
   ViewPlace out{.path = state_ + "/private/" + id_ + "/" + name, .directory = {}};
   CORDON_TRY(out.directory, make_directory(run_, name, nullptr));
-  for (const char* layer : {"upper", "work"}) CORDON_OK(make_directory(out.directory, layer, &owner_));
+  CORDON_TRY(const base::Fd upper, make_directory(out.directory, "upper", &owner_));
+  CORDON_OK(make_directory(out.directory, "work", &owner_));
+  CORDON_TRY(const auto facts, named(kernel::statx(kernel::kHere, lower.c_str(), 0), lower));
+  // Set-id and sticky bits of a directory are for who makes files in it on the host.
+  if (auto set = kernel::fchmod(upper, facts.stx_mode & 0777U); !set)
+    return base::fail(kernel::error_at(set.error(), lower));
   CORDON_OK(make_directory(out.directory, "scratch", nullptr));
   return out;
 }

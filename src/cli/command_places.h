@@ -42,7 +42,8 @@ class CommandPlaces {
   ~CommandPlaces();
 
   base::Result<std::string> directory(const std::string& name);
-  base::Result<ViewPlace> view();
+  /// Of the directory `lower`, whose mode the layer's root has as well: it is the one that is seen.
+  base::Result<ViewPlace> view(const std::string& lower);
   /// The same for every run in this workspace.
   base::Result<std::string> cache(const std::string& workspace, const std::string& name);
 
@@ -52,6 +53,7 @@ class CommandPlaces {
   /// By the clock of the state directory's file system, as ctimes are: when this run began there.
   [[nodiscard]] timespec began() const { return began_; }
   [[nodiscard]] const base::Fd& root() const { return private_; }
+  [[nodiscard]] const std::string& state() const { return state_; }  ///< Cordon's state directory
   [[nodiscard]] const std::string& id() const { return id_; }
 
  private:

@@ -19,6 +19,7 @@
 #include "cli/own_places.h"
 #include "cli/replan.h"
 #include "cli/report_file.h"
+#include "cli/run_words.h"
 #include "cli/state.h"
 #include "cli/verdict.h"
 #include "enforce/hold/hold.h"
@@ -96,11 +97,6 @@ class Job {
   std::optional<enforce::hold::PlantedMark> mark_;  ///< why an overlay could not be built
 };
 
-report::Refused flag_mistake(const Arguments& arguments, std::string code, std::string message, std::string mend) {
-  return report::refused_usage(std::move(code), std::move(message), std::move(mend),
-                               usage_line(*arguments.command, 78));
-}
-
 base::Result<void, Stop> Job::check_flags() const {
   const auto mistake = [&](std::string code, std::string message, std::string mend) {
     return base::fail(stop(flag_mistake(arguments_, std::move(code), std::move(message), std::move(mend))));
@@ -123,19 +119,6 @@ base::Result<void, Stop> Job::check_flags() const {
     return mistake("report-format", "--report writes JSON; a page to look at is not in this version",
                    "--report FILE.json");
   return {};
-}
-
-/// A bare word that is no file but a program: the other door, without its dashes.
-void mend_a_command(const host::Caller& caller, const std::string& word, report::Refused& refused) {
-  if (word.find('/') != std::string::npos || refused.items.front().code != "manifest-missing") return;
-  const auto path = caller.environment.find("PATH");
-  if (path == caller.environment.end()) return;
-  for (std::string_view directory : base::split(path->second, ':')) {
-    const std::string candidate = std::string(directory) + "/" + word;
-    if (directory.empty() || !kernel::faccessat2(kernel::kHere, candidate.c_str(), X_OK, 0)) continue;
-    refused.items.front().mend = command_line_mend(" " + base::shown(word));
-    return;
-  }
 }
 
 base::Result<plan::Plan, Stop> Job::planned() {
@@ -424,19 +407,6 @@ int Job::stopped(const Stop& why) {
   const int code = refuse(context_, arguments_.command, json_, why.refused, why.source, closing);
   return refused_code_ == kRefused ? code : refused_code_;
 }
-
-namespace {
-
-void say_mark(const enforce::hold::PlantedMark& mark, plan::RefusedItem& item) {
-  item.code = "overlay-mark";
-  item.message =
-      fmt::format("{} has the attribute {}, as if it were a layer of an overlay: what must be held in it cannot be",
-                  base::shown(mark.directory), mark.attribute);
-  item.mend =
-      fmt::format("look at what it holds; then: setfattr -x {} {}", mark.attribute, base::quote(mark.directory));
-}
-
-}  // namespace
 
 int Job::conclude(report::Report report) {
   report.left = std::move(left_);

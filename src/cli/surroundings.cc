@@ -7,6 +7,7 @@
 #include <memory>
 
 #include "kernel/file.h"
+#include "policy/ecosystem/registries.h"
 
 namespace cordon::cli {
 namespace {
@@ -56,6 +57,21 @@ std::vector<base::AbsPath> homes_of(const plan::HostFacts& facts) {
 
 std::vector<std::string> environment_files(const std::string& directory) {
   return names_in(directory, [](std::string_view name) { return name == ".env" || name.starts_with(".env."); });
+}
+
+std::string small_text(const std::string& path) {
+  const auto file = kernel::openat(kernel::kHere, path.c_str(), O_RDONLY | O_NONBLOCK | O_NOCTTY);
+  const auto facts = file ? kernel::statx(*file) : kernel::Sys<struct ::statx>(base::fail(file.error()));
+  if (!facts || !S_ISREG(facts->stx_mode) || facts->stx_size > ecosystem::kLargestConfiguration) return {};
+  std::string out(static_cast<std::size_t>(facts->stx_size), '\0');
+  std::size_t have = 0;
+  while (have < out.size()) {
+    const auto got = kernel::pread(*file, std::as_writable_bytes(std::span(out)).subspan(have), have);
+    if (!got || *got == 0) break;
+    have += *got;
+  }
+  out.resize(have);
+  return out;
 }
 
 bool exists(const std::string& path) { return kernel::statx(kernel::kHere, path.c_str(), 0).has_value(); }

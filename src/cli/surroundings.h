@@ -18,6 +18,9 @@ std::vector<base::AbsPath> homes_of(const plan::HostFacts& facts);
 /// Names in this directory that begin with ".env".
 std::vector<std::string> environment_files(const std::string& directory);
 
+/// The content of a regular file of a tool's settings; "" where there is none, or where it is too long for one.
+std::string small_text(const std::string& path);
+
 bool exists(const std::string& path);
 bool is_directory(const std::string& path);
 

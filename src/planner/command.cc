@@ -125,6 +125,25 @@ bool mount_command_places(Draft& draft, const Arranged& arranged) {
   return true;
 }
 
+void make_command_files(Draft& draft, const Arranged& arranged) {
+  if (!draft.policy.command) return;
+  for (const policy::PrivateFile& file : draft.policy.command->files) {
+    if (arranged.showing(file.path) != nullptr) continue;
+    draft.step(plan::step::MakeFile{.target = file.path, .content = file.content, .mode = 0444}, Layer::kFilesystem,
+               file.reason);
+  }
+}
+
+std::vector<std::string> command_files(const Draft& draft) {
+  std::vector<std::string> out;
+  for (const plan::Step& step : draft.plan.steps) {
+    const auto* make = std::get_if<plan::step::MakeFile>(&step.act);
+    const auto is_it = [&](const policy::PrivateFile& file) { return make != nullptr && file.path == make->target; };
+    if (draft.policy.command && std::ranges::any_of(draft.policy.command->files, is_it)) out.push_back(make->target);
+  }
+  return out;
+}
+
 void mount_view(Draft& draft, const Mount& mount) {
   const Want& want = *mount.want;
   const PathFact* place = fact_of(draft.facts, want.view->place);

@@ -23,6 +23,11 @@ void want_command(Draft& draft, std::vector<Want>& wants, std::vector<Link>& lin
 /// The private home and /tmp, before anything is mounted in them. False where the policy asks for neither.
 bool mount_command_places(Draft& draft, const Arranged& arranged);
 
+/// What the target finds made for it, where nothing of the host shows at that place. After every mount.
+void make_command_files(Draft& draft, const Arranged& arranged);
+/// Those of them that the private root holds itself, and so need a right of their own.
+std::vector<std::string> command_files(const Draft& draft);
+
 /// The overlay of a view's mount.
 void mount_view(Draft& draft, const Mount& mount);
 

@@ -223,5 +223,17 @@ TEST(Command, ShowsAMachinesSettingsOnlyWhereAnybodyMayReadThem) {
   EXPECT_FALSE(bind_at(plan, "/etc/secretrc"));
 }
 
+TEST(Command, FindsTheSettingsThatWereMadeForIt) {
+  FakeHost host = scene();
+  policy::Policy policy = command(policy::WorkspaceMode::kView);
+  policy.command->files = {{.path = "/home/me/.npmrc", .content = "registry=x\n", .reason = "settings"},
+                           {.path = "/home/me/p/.npmrc", .content = "never", .reason = "settings"}};
+  const plan::Plan plan = must_plan(host.plan(policy));
+  const auto made = targets<step::MakeFile>(plan);
+  EXPECT_THAT(made, Contains("/home/me/.npmrc"));
+  EXPECT_THAT(made, Not(Contains("/home/me/p/.npmrc"))) << "the workspace shows there";
+  EXPECT_NE(landlock_access(plan, "/home/me/.npmrc"), 0U);
+}
+
 }  // namespace
 }  // namespace cordon::planner

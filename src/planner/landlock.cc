@@ -14,6 +14,7 @@
 
 #include "base/text.h"
 #include "planner/base.h"
+#include "planner/command.h"
 #include "planner/host.h"
 #include "planner/known_hosts.h"
 #include "planner/path_text.h"
@@ -244,6 +245,7 @@ void restrict_files(Draft& draft, const Arranged& arranged, const Program& progr
   for (std::string_view file : base_files()) {
     if (arranged.showing(file) == nullptr) rules.add(file, kReadFile, false);
   }
+  for (const std::string& file : command_files(draft)) rules.add(file, kReadFile, false);
   if (made_known_hosts(draft)) rules.add(kKnownHostsFile, kReadFile, false);
   draft.step(plan::step::Landlock{.handled_access = handled_by(abi),
                                   .scoped = abi >= kScopingAbi ? kScopes : 0,

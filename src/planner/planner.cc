@@ -180,6 +180,7 @@ void build(Draft& draft, const Identity& identity, const Program& program, const
   mount_own(draft, arranged);
   mount_all(draft, identity, arranged, false);
   make_links(draft, arranged, false);
+  make_command_files(draft, arranged);
   draft.step(plan::step::EnterRoot{}, Layer::kFilesystem, "base");
   if (!lacks(draft.facts, plan::Feature::kNetNamespace) && !has_way_out(draft.policy)) {
     draft.step(plan::step::Loopback{}, Layer::kNetwork, "the target's own servers");

@@ -147,6 +147,14 @@ struct PrivateView {
   friend bool operator==(const PrivateView&, const PrivateView&) = default;
 };
 
+/// A file that the target finds there, made for this run: a tool's settings without what they hold of credentials.
+struct PrivateFile {
+  std::string path;  ///< absolute
+  std::string content;
+  std::string reason;
+  friend bool operator==(const PrivateFile&, const PrivateFile&) = default;
+};
+
 /// The second door: a command under its ecosystem's profile. What a manifest grants for writing may be executed under
 /// exec: all; here no host path is both written and executed.
 struct Command {
@@ -157,6 +165,7 @@ struct Command {
   std::string temporary;          ///< a directory of Cordon's own that /tmp is; "" for one in memory
   std::vector<PrivatePlace> places;
   std::vector<PrivateView> views;
+  std::vector<PrivateFile> files;
   std::vector<std::string> base;  ///< more of what every program may count on: a tool's own settings in /etc
   friend bool operator==(const Command&, const Command&) = default;
 };

@@ -1,0 +1,21 @@
+// What `cordon run` says before it runs anything.
+#pragma once
+
+#include <string>
+
+#include "cli/parse.h"
+#include "enforce/hold/overlay_marks.h"
+#include "host/host.h"
+#include "plan/refusal.h"
+#include "report/refused.h"
+
+namespace cordon::cli {
+
+report::Refused flag_mistake(const Arguments& arguments, std::string code, std::string message, std::string mend);
+
+/// A bare word that is no file but a program: the other door, without its dashes.
+void mend_a_command(const host::Caller& caller, const std::string& word, report::Refused& refused);
+
+void say_mark(const enforce::hold::PlantedMark& mark, plan::RefusedItem& item);
+
+}  // namespace cordon::cli

@@ -1,0 +1,102 @@
+#include "cli/tool_settings.h"
+
+#include <algorithm>
+#include <array>
+#include <optional>
+
+#include "base/text.h"
+
+namespace cordon::cli {
+namespace {
+
+using policy::ecosystem::RegistryFormat;
+
+constexpr std::array kNpm = std::to_array<std::string_view>({"audit",
+                                                             "auto-install-peers",
+                                                             "cafile",
+                                                             "engine-strict",
+                                                             "fetch-retries",
+                                                             "fetch-timeout",
+                                                             "fund",
+                                                             "ignore-scripts",
+                                                             "legacy-peer-deps",
+                                                             "link-workspace-packages",
+                                                             "loglevel",
+                                                             "maxsockets",
+                                                             "network-timeout",
+                                                             "node-linker",
+                                                             "nodedir",
+                                                             "omit-lockfile-registry-resolved",
+                                                             "prefer-offline",
+                                                             "progress",
+                                                             "public-hoist-pattern",
+                                                             "registry",
+                                                             "save-exact",
+                                                             "save-prefix",
+                                                             "shamefully-hoist",
+                                                             "strict-peer-dependencies",
+                                                             "strict-ssl",
+                                                             "update-notifier",
+                                                             "yes"});
+constexpr std::array kPip = std::to_array<std::string_view>(
+    {"cert", "default-timeout", "disable-pip-version-check", "extra-index-url", "index-url", "no-binary", "only-binary",
+     "prefer-binary", "require-virtualenv", "retries", "timeout", "trusted-host"});
+
+std::string_view trimmed(std::string_view text) {
+  while (!text.empty() && (text.front() == ' ' || text.front() == '\t')) text.remove_prefix(1);
+  while (!text.empty() && (text.back() == ' ' || text.back() == '\t' || text.back() == '\r')) text.remove_suffix(1);
+  return text;
+}
+
+/// Each "user:secret@" between "://" and the next '/' goes. Nothing where a '@' is left that cannot be told.
+std::optional<std::string> without_users(std::string_view value) {
+  std::string out;
+  while (true) {
+    const std::size_t scheme = value.find("://");
+    if (scheme == std::string_view::npos) break;
+    out += value.substr(0, scheme + 3);
+    value.remove_prefix(scheme + 3);
+    const std::size_t end = std::min(value.find_first_of("/ \t,?#"), value.size());
+    const std::size_t at = value.substr(0, end).rfind('@');
+    if (at != std::string_view::npos) value.remove_prefix(at + 1);
+  }
+  out += value;
+  // What a variable stands for is not known here: "${TOKEN}" in a URL is one.
+  if (out.contains("${") || value.contains('@')) return std::nullopt;
+  return out;
+}
+
+template <std::size_t N>
+bool is_known(const std::array<std::string_view, N>& keys, std::string_view key) {
+  return std::ranges::find(keys, key) != keys.end();
+}
+
+bool passes(RegistryFormat format, std::string_view key) {
+  if (format == RegistryFormat::kPipConf) return is_known(kPip, key);
+  return is_known(kNpm, key) || (key.starts_with('@') && key.ends_with(":registry"));
+}
+
+}  // namespace
+
+std::string settings_without_credentials(RegistryFormat format, std::string_view text) {
+  if (format != RegistryFormat::kNpmrc && format != RegistryFormat::kPipConf) return {};
+  std::string out;
+  bool any = false;
+  for (const std::string_view raw : base::split(text, '\n')) {
+    const std::string_view line = trimmed(raw);
+    if (line.starts_with('[') && line.ends_with(']')) {
+      out += std::string(line) + "\n";
+      continue;
+    }
+    const std::size_t equals = line.find('=');
+    if (equals == std::string_view::npos || line.starts_with('#') || line.starts_with(';')) continue;
+    const std::string_view key = trimmed(line.substr(0, equals));
+    const auto value = without_users(trimmed(line.substr(equals + 1)));
+    if (!value || !passes(format, key)) continue;
+    out += std::string(key) + "=" + *value + "\n";
+    any = true;
+  }
+  return any ? out : std::string();
+}
+
+}  // namespace cordon::cli
