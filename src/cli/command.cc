@@ -197,6 +197,7 @@ std::string Setup::spelled(const std::string& real) const {
 }
 
 void Setup::read(const std::string& path, const std::string& origin) {
+  if (path.starts_with("/usr/") && !path.starts_with("/usr/local/etc")) return;  // of the base
   if (!exists(path)) return;
   if (std::ranges::find(run_.policy.read, path, &PathGrant::path) != run_.policy.read.end()) return;
   run_.policy.read.push_back({.written = path, .path = path, .at = {.span = {}, .source = origin}});

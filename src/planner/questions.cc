@@ -124,6 +124,7 @@ void ask_for_aliases(const policy::Policy& policy, const plan::HostFacts& facts,
   std::vector<Want> wants;
   std::vector<Link> links;
   want_grants(draft, identity, wants, links);
+  want_command(draft, wants, links);
   want_program(draft, program, wants, links);
   const policy::shield::Rules& rules = shield_rules(facts, memory);
   if (!trust_questions(policy).empty()) want_trust(draft, Shields(policy, facts, rules), wants, links);
