@@ -187,9 +187,10 @@ void Observer::look_at_execution(const Call& call, Fate fate) {
   Known* entry = known(call.pid);
   if (entry != nullptr && !entry->process.process()) entry = known_anew(call.pid);
   const auto process = entry != nullptr ? entry->process.process() : std::nullopt;
-  const auto image = process ? entry->process.image() : std::nullopt;
+  // By any of its threads: what comes out of it has the process' number, and its age.
+  if (process && *process != call.pid) entry = known_anew(*process);
+  const auto image = process && entry != nullptr ? entry->process.image() : std::nullopt;
   if (!image) return lost(Why::kEndNotSeen);
-  // By any of its threads: what comes out of it has the process' number.
   seen_.executing = *process;
   seen_.pending = Pending{.before = *image, .named = std::move(named)};
 }

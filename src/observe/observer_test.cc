@@ -87,7 +87,9 @@ TEST_F(Observing, EveryCallOfTheTableIsSeenWithItsPaths) {
     EXPECT_EQ(first->programs.size(), 1U);
     const auto* second = find(got, home_ + "/not/there/second");
     EXPECT_EQ(second != nullptr, row.second.path >= 0) << row.name;
-    if (second != nullptr) EXPECT_EQ(second->acts, row.second.acts) << row.name;
+    if (second != nullptr) {
+      EXPECT_EQ(second->acts, row.second.acts) << row.name;
+    }
     EXPECT_EQ(got.lost, 0U) << row.name;
     EXPECT_TRUE(got.complete);
     ++seen;
@@ -256,7 +258,7 @@ TEST_F(Observing, AScriptIsToldWithItsInterpreters) {
   ASSERT_EQ(got.programs[0].loaded.size(), 3U);
   EXPECT_EQ(got.programs[0].loaded[0], script);
   EXPECT_EQ(got.programs[0].loaded[1], "/bin/sh");
-  EXPECT_EQ(find(got, script)->acts, plan::kActExecute);
+  EXPECT_NE(find(got, script)->acts & plan::kActExecute, 0U);
 }
 
 TEST_F(Observing, AnExecveThatWasRefusedIsNoProgram) {

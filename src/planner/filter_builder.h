@@ -40,7 +40,10 @@ class Builder {
   void attribute(scmp_filter_attr which, std::uint32_t value);
 
   std::uint32_t arch_;
-  std::unique_ptr<void, decltype([](void* context) { seccomp_release(context); })> context_;
+  struct Release {
+    void operator()(void* context) const { seccomp_release(context); }
+  };
+  std::unique_ptr<void, Release> context_;
   bool good_ = false;
 };
 
