@@ -69,6 +69,8 @@ constexpr std::array kRunFlags = {
     kAcceptAlias,
     OptionRow{"--dry-run", "", "show the plan of an approved manifest and run nothing (inspect needs no approval)"},
     OptionRow{"--report", "FILE", "write what became of the run to FILE, as JSON", Times::kOnce, Complete::kFile},
+    OptionRow{"--record-exec", "", "record every program that is started"},
+    OptionRow{"--explain", "", "watch the run, and say at its end what it asked for and did not get"},
     OptionRow{"--as-root", "", "stay root although the entrypoint belongs to somebody else"},
     OptionRow{"--run-id", "ID", "name the run's scope (needs limits)"},
     OptionRow{"--json", "", "stream the run as JSON lines: output, then one verdict, refusal or failure"},

@@ -50,6 +50,13 @@ inline Sys<struct ::statx> statx(FdView directory, const char* path, int flags) 
   return out;
 }
 
+/// The kind of what is there (S_IFMT), by what is known of it: no file system's server is asked.
+inline Sys<mode_t> type_at(FdView directory, const char* path) {
+  struct ::statx facts{};
+  if (::statx(directory.get(), path, AT_STATX_DONT_SYNC | AT_NO_AUTOMOUNT, STATX_TYPE, &facts) != 0)
+    return failed("statx");
+  return static_cast<mode_t>(facts.stx_mode & S_IFMT);
+}
 inline Sys<struct ::statx> statx(FdView fd) { return statx(fd, "", AT_EMPTY_PATH); }
 
 inline Sys<struct ::statfs> fstatfs(FdView fd) {

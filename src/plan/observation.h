@@ -48,11 +48,19 @@ struct ExecutedProgram {
   friend bool operator==(const ExecutedProgram&, const ExecutedProgram&) = default;
 };
 
+/// Calls that name a path which could not be told.
+struct Loss {
+  std::string why;  ///< kebab-case: "unreadable", "too-long", "directory-gone", "too-many", "end-not-seen"
+  std::uint64_t count = 0;
+  friend bool operator==(const Loss&, const Loss&) = default;
+};
+
 struct Observations {
   Watching watching = Watching::kNothing;
   std::vector<ObservedPath> paths;        ///< each once, in the order of first sight, bounded
   std::vector<ExecutedProgram> programs;  ///< in the order of first sight, bounded
-  std::uint64_t lost = 0;                 ///< calls whose path could not be told
+  std::uint64_t lost = 0;                 ///< calls whose path, or program, could not be told or had no room
+  std::vector<Loss> losses;               ///< the same by reason
   bool complete = true;                   ///< no bound was met and nothing was lost
   friend bool operator==(const Observations&, const Observations&) = default;
 };

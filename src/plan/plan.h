@@ -379,6 +379,13 @@ struct Note {
   friend bool operator==(const Note&, const Note&) = default;
 };
 
+/// A call that the run is notified of, on the machine that the plan is for.
+struct WatchedCall {
+  std::uint32_t number = 0;
+  std::uint16_t row = 0;  ///< of kPathCalls
+  friend bool operator==(const WatchedCall&, const WatchedCall&) = default;
+};
+
 struct Plan {
   Engine engine = Engine::kNamespace;
   std::vector<Step> steps;
@@ -386,6 +393,7 @@ struct Plan {
   std::uint64_t timeout_ms = 0;  ///< 0: none
   bool exec_closed = false;      ///< a notify filter answers every execve but the launcher's with EPERM
   Watching watching = Watching::kNothing;
+  std::vector<WatchedCall> watched;  ///< what the notify filter hands to the supervisor for it, sorted by number
   std::vector<Layer> requested;  ///< layers that this run promises
   std::vector<Degradation> degradations;
   std::vector<Note> notes;

@@ -138,6 +138,8 @@ enum class Phase : std::uint8_t { kEnter = 1, kNetwork, kRoot, kMounts, kEnterRo
 
 /// The names of the filters that must refuse unshare(CLONE_NEWUSER) and memfd_create; verified where a plan has them.
 inline constexpr const char *kSystemCalls = "system-calls", *kExecList = "exec-list";
+/// Notifies and refuses nothing; every other one that notifies must have each execve refused.
+inline constexpr const char* kWatch = "watch";
 
 /// How often an op may occur.
 enum class Times : std::uint8_t { kAny, kAtMostOnce, kOnce };

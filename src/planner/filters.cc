@@ -1,7 +1,6 @@
 #include "planner/filters.h"
 
 #include <fcntl.h>
-#include <fmt/format.h>
 #include <linux/audit.h>
 #include <linux/filter.h>
 #include <linux/ioprio.h>
@@ -11,39 +10,27 @@
 #include <sched.h>
 #include <seccomp.h>
 #include <sys/ioctl.h>
-#include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include <array>
 #include <bit>
 #include <cerrno>
 #include <cstddef>
-#include <cstring>
 #include <initializer_list>
 #include <limits>
-#include <memory>
 #include <optional>
 #include <span>
-#include <string>
 #include <utility>
 
 #include "base/check.h"
-#include "base/fd.h"
-#include "plan/wire.h"
-#include "planner/host.h"
-#include "planner/landlock.h"
+#include "planner/filter_builder.h"
 
 namespace cordon::planner {
 namespace {
 
-using Context = std::unique_ptr<void, decltype([](void* context) { seccomp_release(context); })>;
-
-constexpr std::uint32_t kX32Bit = 0x40000000;
 constexpr std::uint64_t kLow32 = 0xffffffff;  // arguments that the kernel takes as int: an upper half must not matter
-constexpr unsigned kNoexecSeal = 8;           // MFD_NOEXEC_SEAL, 6.3
 constexpr std::uint64_t kTiocLinux = 0x541c;
 constexpr std::uint32_t kSetId = S_ISUID | S_ISGID;
 constexpr std::uint32_t kMakes = O_CREAT | (O_TMPFILE & ~O_DIRECTORY);  // where neither is set open takes no mode
@@ -106,67 +93,6 @@ constexpr std::array kTable = std::to_array<Call>({
     // Its mode stands in memory, where no filter can see set-id bits. Programs fall back on openat.
     {"openat2", ENOSYS, 437},  // 5.6
 });
-
-std::optional<std::uint32_t> architecture(std::string_view machine) {
-  if (machine == "x86_64") return SCMP_ARCH_X86_64;
-  if (machine == "aarch64") return SCMP_ARCH_AARCH64;
-  return std::nullopt;
-}
-
-std::uint32_t number_of(std::uint32_t arch, const char* name) {
-  return static_cast<std::uint32_t>(seccomp_syscall_resolve_name_rewrite(arch, name));
-}
-
-bool knows(std::uint32_t arch, const char* name) { return seccomp_syscall_resolve_name_rewrite(arch, name) >= 0; }
-
-scmp_arg_cmp masked(unsigned argument, std::uint64_t mask, std::uint64_t value) {
-  return SCMP_CMP64(argument, SCMP_CMP_MASKED_EQ, mask, value);
-}
-
-/// Rules for one architecture, whatever we run on. Remembers whether all went well.
-class Builder {
- public:
-  explicit Builder(std::uint32_t arch) : arch_(arch), context_(seccomp_init(SCMP_ACT_ALLOW)) {
-    // Without this the library would ask the running kernel what it knows; that is a fact's business, not the filter's.
-    static const int level = seccomp_api_set(6);
-    good_ = level == 0 && context_ != nullptr;
-    if (good_ && seccomp_arch_native() != arch) {
-      good_ = seccomp_arch_add(context_.get(), arch) == 0 &&
-              seccomp_arch_remove(context_.get(), seccomp_arch_native()) == 0;
-    }
-    attribute(SCMP_FLTATR_ACT_BADARCH, SCMP_ACT_KILL_PROCESS);
-    attribute(SCMP_FLTATR_CTL_NNP, 0);
-  }
-
-  void rule(std::uint32_t action, const char* name, std::initializer_list<scmp_arg_cmp> when = {}) {
-    if (!good_ || !knows(arch_, name)) return;  // no such call on this architecture
-    // Rules are given in numbers of the machine we run on; the library turns them into the other's.
-    good_ = seccomp_rule_add_array(context_.get(), action, seccomp_syscall_resolve_name(name),
-                                   static_cast<unsigned>(when.size()), when.begin()) == 0;
-  }
-
-  [[nodiscard]] std::vector<std::uint8_t> program() const;
-
- private:
-  void attribute(scmp_filter_attr which, std::uint32_t value) {
-    good_ = good_ && seccomp_attr_set(context_.get(), which, value) == 0;
-  }
-
-  std::uint32_t arch_;
-  Context context_;
-  bool good_ = false;
-};
-
-/// libseccomp 2.5 writes to descriptors only, so a piece of memory with a descriptor is what it gets.
-std::vector<std::uint8_t> Builder::program() const {
-  const base::Fd memory(good_ ? ::memfd_create("filter", MFD_CLOEXEC) : -1);
-  if (!memory.valid() || seccomp_export_bpf(context_.get(), memory.get()) != 0) return {};
-  const off_t size = ::lseek(memory.get(), 0, SEEK_END);
-  if (size <= 0) return {};
-  std::vector<std::uint8_t> bytes(static_cast<std::size_t>(size));
-  if (::pread(memory.get(), bytes.data(), bytes.size(), 0) != size) return {};
-  return bytes;
-}
 
 /// Places that jumps of the prologue lead to; all lie ahead.
 enum class Label : std::uint8_t {
@@ -407,14 +333,6 @@ std::vector<sock_filter> prologue(std::uint32_t arch, GroupSignals group_signals
   return code.take();
 }
 
-std::vector<std::uint8_t> joined(std::span<const sock_filter> before, std::span<const std::uint8_t> after) {
-  if (after.empty()) return {};
-  std::vector<std::uint8_t> out(before.size_bytes() + after.size());
-  std::memcpy(out.data(), before.data(), before.size_bytes());
-  std::memcpy(out.data() + before.size_bytes(), after.data(), after.size());
-  return out;
-}
-
 }  // namespace
 
 std::vector<std::uint8_t> system_call_filter(std::string_view machine, GroupSignals group_signals) {
@@ -426,62 +344,6 @@ std::vector<std::uint8_t> system_call_filter(std::string_view machine, GroupSign
   close_terminal_injection(builder);
   close_core_limit(builder);
   return joined(prologue(*arch, group_signals), builder.program());
-}
-
-std::vector<std::uint8_t> exec_list_filter(std::string_view machine) {
-  const auto arch = architecture(machine);
-  if (!arch) return {};
-  Builder builder(*arch);
-  builder.rule(SCMP_ACT_ERRNO(EPERM), "memfd_create");
-  return builder.program();
-}
-
-std::vector<std::uint8_t> exec_filter(std::string_view machine, ExecFilter kind) {
-  const auto arch = architecture(machine);
-  if (!arch) return {};
-  Builder builder(*arch);
-  builder.rule(SCMP_ACT_NOTIFY, "execve");
-  builder.rule(SCMP_ACT_NOTIFY, "execveat");
-  if (kind == ExecFilter::kNoneStrict) {
-    builder.rule(SCMP_ACT_ERRNO(EPERM), "fork");
-    builder.rule(SCMP_ACT_ERRNO(EPERM), "vfork");
-    builder.rule(SCMP_ACT_ERRNO(EPERM), "clone", {masked(0, CLONE_THREAD, 0)});
-    builder.rule(SCMP_ACT_ERRNO(ENOSYS), "clone3");
-    // A file in memory that may be mapped executable is a program from nowhere.
-    builder.rule(SCMP_ACT_ERRNO(EPERM), "memfd_create", {masked(1, kNoexecSeal, 0)});
-  }
-  return builder.program();
-}
-
-void add_filters(Draft& draft) {
-  const plan::HostFacts& facts = draft.facts;
-  if (lacks(facts, plan::Feature::kSeccompFilter)) return;
-  const auto add = [&](std::string name, std::vector<std::uint8_t> program, bool notify, plan::Layer layer,
-                       std::string reason, const base::Span& at) {
-    if (program.empty()) {
-      draft.refuse(Code::kFilterNotBuilt, at, fmt::format("the {} filter could not be compiled", name),
-                   "allow more memory, descriptors or larger files (ulimit -v, ulimit -n, ulimit -f)");
-      return;
-    }
-    std::uint32_t flags = notify ? SECCOMP_FILTER_FLAG_NEW_LISTENER : 0U;
-    const bool killable = facts.feature(plan::Feature::kNotificationKillable).state == plan::Availability::kYes;
-    if (notify && killable) flags |= SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV;
-    draft.step(
-        plan::step::Filter{.name = std::move(name), .program = std::move(program), .notify = notify, .flags = flags},
-        layer, std::move(reason), at);
-  };
-  const auto group_signals = scopes_signals(facts) ? GroupSignals::kAllowed : GroupSignals::kRefused;
-  add("system-calls", system_call_filter(facts.machine, group_signals), false, plan::Layer::kSystemCalls,
-      "calls that a confined program has no use for", {});
-  if (exec_listed(draft.policy)) {
-    add(plan::wire::kExecList, exec_list_filter(facts.machine), false, plan::Layer::kExec, "exec: a list",
-        draft.policy.exec.at.span);
-  }
-  if (!exec_closed(draft.policy) || lacks(facts, plan::Feature::kUserNotification)) return;
-  const bool strict = draft.policy.exec.mode == policy::ExecMode::kNoneStrict;
-  add("exec", exec_filter(facts.machine, strict ? ExecFilter::kNoneStrict : ExecFilter::kNone), true,
-      plan::Layer::kExec, strict ? "exec: none-strict" : "exec: none", draft.policy.exec.at.span);
-  draft.plan.exec_closed = true;
 }
 
 }  // namespace cordon::planner

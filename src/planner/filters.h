@@ -3,10 +3,12 @@
 // "system-calls" (every run) closes what a confined program has no use for and exploits have: see kTable in filters.cc.
 // Its errnos are part of the contract (SPEC §7.3): a library that is told ENOSYS falls back, one that is told EPERM
 // gives up. Calls newer than the newest one that was looked at are ENOSYS. "exec" (exec: none, none-strict) hands every
-// execve and execveat to the supervisor. In both a call of another architecture or of the x32 kind kills the process.
+// execve and execveat to the supervisor; "watch" (--record-exec, --explain, profile) what plan/path_calls.h names, and
+// where both are asked for "exec" does. In each a call of another architecture or of the x32 kind kills the process.
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string_view>
 #include <vector>
 
@@ -22,12 +24,17 @@ enum class GroupSignals : std::uint8_t { kAllowed, kRefused };
 /// limit on the size of files).
 std::vector<std::uint8_t> system_call_filter(std::string_view machine, GroupSignals group_signals);
 
-enum class ExecFilter : std::uint8_t { kNone, kNoneStrict };
 /// exec: as a list: no file in memory at all. MFD_NOEXEC_SEAL keeps one from execve, and not from a loader that is
 /// started for it (`ld.so /proc/self/fd/3`): its mount is not noexec.
 std::vector<std::uint8_t> exec_list_filter(std::string_view machine);
 
-std::vector<std::uint8_t> exec_filter(std::string_view machine, ExecFilter kind);
+enum class ExecFilter : std::uint8_t { kOpen, kNone, kNoneStrict };
+/// Hands these calls to the supervisor as well. The kernel takes one listener, so that they are one program.
+std::vector<std::uint8_t> exec_filter(std::string_view machine, ExecFilter kind,
+                                      std::span<const plan::WatchedCall> watched = {});
+
+/// What a run that is watched so closely hands to the supervisor, with its numbers on that machine; sorted.
+std::vector<plan::WatchedCall> watched_calls(std::string_view machine, plan::Watching watching);
 
 /// The highest system-call number that kTable was checked against, and the release that brought it.
 inline constexpr std::uint32_t kNewestReviewedCall = 469;  // file_setattr, 6.17

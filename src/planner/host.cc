@@ -85,6 +85,14 @@ void check_exec_control(Draft& draft) {
   }
 }
 
+void check_watching(Draft& draft) {
+  if (draft.policy.posture.watch == policy::Watch::kNothing) return;
+  for (const Feature feature : {Feature::kSeccompFilter, Feature::kUserNotification}) {
+    if (!lacks(draft.facts, feature)) continue;
+    return check_need(draft, {feature, Layer::kSystemCalls, "what the target asks for is recorded", true});
+  }
+}
+
 }  // namespace
 
 std::optional<KernelVersion> kernel_version(std::string_view release) {
@@ -125,6 +133,7 @@ void check_host(Draft& draft) {
   }
   for (const Need& need : kNeeds) check_need(draft, need);
   check_exec_control(draft);
+  check_watching(draft);
   if (lacks(facts, Feature::kSeccompFilter)) {
     lack_hardening(draft, Layer::kSystemCalls, Feature::kSeccompFilter, "no system call is filtered",
                    facts.feature(Feature::kSeccompFilter).mend);

@@ -180,6 +180,34 @@ void put_egress(Json& out, const std::vector<plan::Destination>& all) {
   put_list(out, "egress", all, destination_json);
 }
 
+Json execution_json(const plan::ExecutedProgram& one) {
+  Json out;
+  out["exe"] = one.path;
+  out["argv"] = one.argv;
+  if (one.argv_cut) out["argv_truncated"] = true;
+  out["count"] = one.count;
+  if (!one.loaded.empty()) out["loaded"] = one.loaded;
+  return out;
+}
+
+Json loss_json(const plan::Loss& loss) {
+  Json out;
+  out["why"] = loss.why;
+  out["count"] = loss.count;
+  return out;
+}
+
+/// Every program that was started, where that was asked for.
+void put_exec_record(Json& out, const plan::Observations& observed) {
+  if (observed.watching == plan::Watching::kNothing) return;
+  Json record;
+  record["watched"] = true;
+  record["complete"] = observed.complete;
+  put_list(record, "runs", observed.programs, execution_json);
+  put_list(record, "lost", observed.losses, loss_json);
+  out["exec_record"] = std::move(record);
+}
+
 /// What a verdict, a report file and a record say alike.
 void put_run(Json& out, const Report& report) {
   out["exit_code"] = report.exit_code;
@@ -195,6 +223,7 @@ void put_run(Json& out, const Report& report) {
   put_list(out, "lapses", report.lapses, lapse_json);
   put_list(out, "denied", report.denials, denial_json);
   if (report.denials_total > 0) out["denied_total"] = report.denials_total;
+  put_exec_record(out, report.observed);
   put_list(out, "missing_read_grants", report.missing_read_grants, [](const std::string& path) { return Json(path); });
   put_left_behind(out, report.left);
   put_list(out, "accepted_aliases", report.accepted_aliases, alias_json);

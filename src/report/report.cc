@@ -210,6 +210,7 @@ Report make_report(const plan::Plan& plan, const plan::Outcome& outcome) {
   report.denials_total = outcome.exec_attempts_total;
   report.destinations = outcome.destinations;
   note_network(report);
+  report.observed = outcome.observations;
   report.lapses = outcome.lapses;
   report.degradations = plan.degradations;
   report.notes = plan.notes;

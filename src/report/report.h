@@ -68,6 +68,7 @@ struct Report {
   std::vector<Denial> denials;
   std::uint64_t denials_total = 0;
   std::vector<plan::Destination> destinations;  ///< of a run with a way out
+  plan::Observations observed;                  ///< of a run that was watched; its paths are not in any document
   std::vector<plan::Lapse> lapses;
   std::vector<plan::Degradation> degradations;
   std::vector<plan::Note> notes;

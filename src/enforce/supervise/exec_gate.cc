@@ -43,8 +43,10 @@ std::string read_descriptor(pid_t pid, int fd) {
 }  // namespace
 
 ExecGate::Verdict ExecGate::judge(pid_t pid) const {
-  if (!ready_) return Verdict::kRefuseProbe;
-  return !used_ && target_ == pid ? Verdict::kContinue : Verdict::kRefuse;
+  const bool open = exec_ == Exec::kOpen;
+  if (!ready_) return open ? Verdict::kLetBy : Verdict::kRefuseProbe;
+  if (!used_ && target_ == pid) return Verdict::kContinue;
+  return open ? Verdict::kLetBy : Verdict::kRefuse;
 }
 
 void ExecGate::record(pid_t pid, std::string_view path) {
@@ -70,6 +72,8 @@ kernel::Sys<ExecListener> ExecListener::adopt(base::Fd listener) {
   out.answer_.resize(std::max<std::size_t>(sizes->seccomp_notif_resp, sizeof(seccomp_notif_resp)));
   return out;
 }
+
+bool ExecListener::Call::is_exec() const { return number == SYS_execve || number == SYS_execveat; }
 
 kernel::Sys<std::optional<ExecListener::Call>> ExecListener::receive() {
   if (const auto got = kernel::notification_receive(listener_, received_); !got) {

@@ -1,10 +1,11 @@
-// exec: none. Which execve is let through, and what is kept of those that are not.
+// The calls that a run is notified of. exec: none: which execve is let through, and what is kept of those that are not.
 //
-// ExecGate decides and records; it is pure. ExecListener speaks with the kernel. Exactly one execve of a run is
-// continued: the launcher's own. It is known by the target child's pid, which is compared with the pid in the pidfd
-// that init handed over before the target's program exists, and it counts when the kernel has accepted the answer: a
-// notification that a signal interrupted comes again. Nothing is ever decided by what stands in the target's memory;
-// the path of a refused call is read once, for the record.
+// ExecGate decides and records; it is pure. ExecListener speaks with the kernel. Where exec is closed exactly one
+// execve of a run is continued: the launcher's own. Where it is open, the run is only watched: every call goes on, and
+// the gate tells which execve is the launcher's. It is known by the target child's pid, which is compared with the pid
+// in the pidfd that init handed over before the target's program exists, and it counts when the kernel has accepted the
+// answer: a notification that a signal interrupted comes again. Nothing is ever decided by what stands in the target's
+// memory; the path of a refused call is read once, for the record.
 #pragma once
 
 #include <sys/types.h>
@@ -28,8 +29,12 @@ class ExecGate {
  public:
   static constexpr std::size_t kMostAttempts = 256;  ///< distinct paths kept
 
+  enum class Exec : std::uint8_t { kClosed, kOpen };
+  explicit ExecGate(Exec exec = Exec::kClosed) : exec_(exec) {}
+
   enum class Verdict : std::uint8_t {
-    kContinue,
+    kContinue,     ///< the launcher's own
+    kLetBy,        ///< exec is open
     kRefuseProbe,  ///< the child's own check that the gate is closed: refused, not recorded
     kRefuse,       ///< refused and recorded
   };
@@ -54,6 +59,7 @@ class ExecGate {
   [[nodiscard]] std::uint64_t total() const { return total_; }
 
  private:
+  Exec exec_;
   std::optional<pid_t> target_;
   bool ready_ = false;
   bool used_ = false;
@@ -72,6 +78,7 @@ class ExecListener {
     pid_t pid = 0;
     int number = 0;  ///< of the system call
     std::uint64_t arguments[6] = {};
+    [[nodiscard]] bool is_exec() const;
   };
   /// The next notification; nothing where its caller has died. Blocks unless the listener is readable.
   kernel::Sys<std::optional<Call>> receive();

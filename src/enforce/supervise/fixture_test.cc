@@ -15,9 +15,12 @@
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
+#include <set>
 #include <string_view>
 
 #include "kernel/file.h"
+#include "observe/numbers_test.h"
+#include "plan/wire.h"
 
 namespace cordon::enforce::supervise::testing {
 namespace {
@@ -33,21 +36,25 @@ constexpr std::uint32_t kArchitecture = AUDIT_ARCH_X86_64;
 constexpr std::uint32_t kArchitecture = AUDIT_ARCH_AARCH64;
 #endif
 
-step::Filter exec_filter() {
-  const std::array program = {
-      sock_filter BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, arch)),
-      sock_filter BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, kArchitecture, 1, 0),
-      sock_filter BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
-      sock_filter BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
-      sock_filter BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_execve, 1, 0),
-      sock_filter BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_execveat, 0, 1),
-      sock_filter BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_USER_NOTIF),
-      sock_filter BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+step::Filter filter(const char* name, const std::set<std::uint32_t>& notified) {
+  std::vector<sock_filter> code = {
+      BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, arch)),
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, kArchitecture, 1, 0),
+      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
+      BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
   };
-  step::Filter out{.name = "exec", .program = std::vector<std::uint8_t>(sizeof program), .notify = true};
-  std::memcpy(out.program.data(), program.data(), sizeof program);
+  for (const std::uint32_t number : notified) {
+    code.push_back(BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, number, 0, 1));
+    code.push_back(BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_USER_NOTIF));
+  }
+  code.push_back(BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW));
+  const std::size_t size = code.size() * sizeof(sock_filter);
+  step::Filter out{.name = name, .program = std::vector<std::uint8_t>(size), .notify = true};
+  std::memcpy(out.program.data(), code.data(), size);
   return out;
 }
+
+step::Filter exec_filter() { return filter("exec", {SYS_execve, SYS_execveat}); }
 
 step::EnterNamespaces namespaces() {
   return {.flags =
@@ -96,6 +103,17 @@ plan::Plan plan_for(const std::vector<std::string>& argv, Exec exec) {
   plan::Plan plan;
   for (step::Any& act : steps) plan.steps.push_back({.act = std::move(act)});
   plan.exec_closed = exec == Exec::kNone;
+  return plan;
+}
+
+plan::Plan watched(plan::Plan plan, plan::Watching watching) {
+  plan.watching = watching;
+  plan.watched = observe::testing::native_calls(watching);
+  std::set<std::uint32_t> notified;
+  for (const plan::WatchedCall& call : plan.watched) notified.insert(call.number);
+  std::erase_if(plan.steps, [](const plan::Step& one) { return std::holds_alternative<step::Filter>(one.act); });
+  const char* const name = plan.exec_closed ? "exec" : plan::wire::kWatch;
+  plan.steps.insert(plan.steps.end() - 1, plan::Step{.act = filter(name, notified)});
   return plan;
 }
 

@@ -16,6 +16,8 @@ enum class Exec : std::uint8_t { kAll, kNone };
 plan::Plan plan_for(const std::vector<std::string>& argv, Exec exec = Exec::kAll);
 /// /bin/sh -c SCRIPT
 plan::Plan shell(const std::string& script, Exec exec = Exec::kAll);
+/// The same, watched: one filter that notifies what exec: none needs and what is watched.
+plan::Plan watched(plan::Plan plan, plan::Watching watching);
 plan::step::Execute& execution(plan::Plan& plan);
 /// What a step names this object by.
 plan::FileId identity(const std::string& path);

@@ -34,15 +34,18 @@ ProcessEnd end_of(const kernel::Sys<siginfo_t>& info) {
 }  // namespace
 
 Run::Loop::Loop(const plan::Plan& plan, Options& options)
-    : exec_closed_(plan.exec_closed),
+    : notified_(is_notified(plan)),
       when_mounted_(std::move(options.when_mounted)),
       on_question_(std::move(options.on_question)),
       overlay_marks_(plan),
       mounts_(plan),
       progress_(plan),
+      gate_(plan.exec_closed ? ExecGate::Exec::kClosed : ExecGate::Exec::kOpen),
       clock_(kernel::monotonic_ns()),
       limit_(plan.timeout_ms * kNsPerMs),
-      job_(JobControl::Ability::kCannotStop, 0) {}
+      job_(JobControl::Ability::kCannotStop, 0) {
+  if (plan.watching != plan::Watching::kNothing) observer_.emplace(plan);
+}
 
 Run::Loop::~Loop() { abandon(); }
 
@@ -285,46 +288,12 @@ void Run::Loop::take_target(base::Fd pidfd) {
   target_pidfd_ = std::move(pidfd);
   target_pid_ = pid_of(target_pidfd_);
   if (target_pid_) return gate_.target_is(*target_pid_);
-  // A short-lived target may be gone by now. Where exec is closed it cannot be: it waits for the gate's answer.
+  // A short-lived target may be gone by now. Where calls are notified it cannot be: its execve waits for our answer.
   std::array<pollfd, 1> ended{pollfd{.fd = target_pidfd_.get(), .events = POLLIN, .revents = 0}};
-  if (!exec_closed_ || kernel::poll(ended, 0).value_or(0) != 0) return;
+  if (!notified_ || kernel::poll(ended, 0).value_or(0) != 0) return;
   progress_.fail_setup({.operation = "read",
                         .subject = "/proc/self/fdinfo",
                         .detail = "which process the target is cannot be told: /proc must show this process"});
-}
-
-base::Result<void> Run::Loop::take_listener(base::Fd fd) {
-  auto listener = ExecListener::adopt(std::move(fd));
-  if (!listener) return base::fail(kernel::error_at(listener.error(), "the seccomp listener"));
-  listener_.emplace(std::move(*listener));
-  return watch(Source::kListener, listener_->fd());
-}
-
-base::Result<void> Run::Loop::on_listener(std::uint32_t events) {
-  if ((events & EPOLLIN) == 0) {  // the last process under the filter is gone
-    static_cast<void>(kernel::epoll_remove(epoll_, listener_->fd()));
-    listener_.reset();
-    return {};
-  }
-  const auto call = listener_->receive();
-  if (!call) return base::fail(kernel::error_at(call.error(), "the seccomp listener"));
-  // Its caller may have said kReady before the call: read after it, the control socket tells whether this is the probe.
-  CORDON_OK(on_control());
-  return *call ? answer(**call) : base::Result<void>();
-}
-
-base::Result<void> Run::Loop::answer(const ExecListener::Call& call) {
-  const ExecGate::Verdict verdict = gate_.judge(call.pid);
-  const bool let_through = verdict == ExecGate::Verdict::kContinue;
-  const bool recorded = verdict == ExecGate::Verdict::kRefuse;
-  std::string path;
-  if (recorded && gate_.has_room()) path = listener_->read_path(call);
-  const auto accepted = let_through ? listener_->let_through(call) : listener_->refuse(call);
-  if (!accepted) return base::fail(kernel::error_at(accepted.error(), "the seccomp listener"));
-  if (!*accepted) return {};  // its caller is gone, or was interrupted and will ask again
-  if (let_through) gate_.continued();
-  if (recorded) gate_.has_room() ? gate_.record(call.pid, path) : gate_.count();
-  return {};
 }
 
 base::Result<void> Run::Loop::on_life() {
@@ -413,6 +382,7 @@ std::uint64_t Run::Loop::running_ns() const { return clock_.running_ns(kernel::m
 
 void Run::Loop::kill_run() {
   if (!init_pidfd_.valid()) return;
+  if (observer_) observer_->look_at_all();
   const auto sent = kernel::pidfd_send_signal(init_pidfd_, SIGKILL);
   if (!sent && sent.error().code != ESRCH) close(life_);  // init exits by this as well
 }
@@ -444,6 +414,7 @@ void Run::Loop::finish(const ProcessEnd& init) {
   outcome_->asked_to_end = policy_.requested();
   outcome_->exec_attempts = gate_.attempts();
   outcome_->exec_attempts_total = gate_.total();
+  if (observer_) outcome_->observations = observer_->finish();
   holds_.reset();
   overlay_marks_.remove();
   mounts_.close();  // the last word for the namespace: the kernel takes its mounts apart here

@@ -29,6 +29,7 @@
 #include "enforce/supervise/streams.h"
 #include "enforce/supervise/supervise.h"
 #include "enforce/supervise/terminal.h"
+#include "observe/observer.h"
 
 namespace cordon::enforce::supervise {
 
@@ -105,6 +106,7 @@ class Run::Loop {
   base::Result<void> take_listener(base::Fd fd);
   base::Result<void> take_mounts(base::Fd table);
   base::Result<void> answer(const ExecListener::Call& call);
+  bool observe(const ExecListener::Call& call, ExecGate::Verdict verdict);
   void react(const Reaction& reaction);
   void stop_ourselves(const JobControl::Stop& stop);
   void continue_target();
@@ -123,7 +125,7 @@ class Run::Loop {
   std::optional<ExecListener> listener_;
   Output out_, error_;
   Taking taking_ = Taking::kOutput;
-  bool exec_closed_;
+  bool notified_;
   std::function<void()> when_mounted_;
   outlet::OnQuestion on_question_;
 
@@ -135,6 +137,7 @@ class Run::Loop {
   MountWatch mounts_;
   Progress progress_;
   ExecGate gate_;
+  std::optional<observe::Observer> observer_;  ///< of a run that is watched
   RunClock clock_;
   TimeLimit limit_;
   std::optional<std::uint64_t> armed_for_;  ///< running time that the timer is set to

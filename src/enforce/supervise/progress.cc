@@ -19,13 +19,15 @@ std::string worded(const ProcessEnd& end) {
 
 }  // namespace
 
+bool is_notified(const plan::Plan& plan) { return plan.exec_closed || plan.watching != plan::Watching::kNothing; }
+
 ProcessEnd ProcessEnd::from_wait_status(int status) {
   if (WIFSIGNALED(status)) return {.signal = WTERMSIG(status), .core_dumped = WCOREDUMP(status)};
   return {.exit_code = WEXITSTATUS(status)};
 }
 
 Progress::Progress(const plan::Plan& plan)
-    : exec_closed_(plan.exec_closed),
+    : notified_(is_notified(plan)),
       listens_(static_cast<std::size_t>(std::ranges::count_if(
           plan.steps, [](const plan::Step& step) { return std::holds_alternative<plan::step::Listen>(step.act); }))) {}
 
@@ -108,7 +110,7 @@ void Progress::ready() {
   if (!target_started_) return fail_protocol("the target's process descriptor is missing");
   if (listens_ != 0) return fail_protocol("a socket that listens is missing");
   if (!mounts_came_) return fail_protocol("the mount table is missing");
-  if (exec_closed_ && !listener_came_) return fail_protocol("exec is to be closed, and no seccomp listener came");
+  if (notified_ && !listener_came_) return fail_protocol("calls are to be notified, and no seccomp listener came");
 }
 
 void Progress::on_control_closed() {

@@ -24,6 +24,9 @@ struct ProcessEnd {
   friend bool operator==(const ProcessEnd&, const ProcessEnd&) = default;
 };
 
+/// Whether the supervisor is asked about calls of this run: by a filter that a listener comes of.
+bool is_notified(const plan::Plan& plan);
+
 class Progress {
  public:
   explicit Progress(const plan::Plan& plan);
@@ -66,7 +69,7 @@ class Progress {
   void fail_protocol(std::string detail);
   void lapse();
 
-  bool exec_closed_;
+  bool notified_;
   std::size_t listens_;  ///< sockets that have not come yet
   plan::Outcome outcome_;
   bool target_started_ = false;

@@ -1,0 +1,58 @@
+// Run::Loop: the calls that the run is notified of.
+#include <algorithm>
+
+#include "enforce/supervise/loop.h"
+#include "kernel/event.h"
+
+namespace cordon::enforce::supervise {
+
+base::Result<void> Run::Loop::take_listener(base::Fd fd) {
+  auto listener = ExecListener::adopt(std::move(fd));
+  if (!listener) return base::fail(kernel::error_at(listener.error(), "the seccomp listener"));
+  listener_.emplace(std::move(*listener));
+  return watch(Source::kListener, listener_->fd());
+}
+
+base::Result<void> Run::Loop::on_listener(std::uint32_t events) {
+  if ((events & EPOLLIN) == 0) {  // the last process under the filter is gone
+    static_cast<void>(kernel::epoll_remove(epoll_, listener_->fd()));
+    listener_.reset();
+    return {};
+  }
+  const auto call = listener_->receive();
+  if (!call) return base::fail(kernel::error_at(call.error(), "the seccomp listener"));
+  // Its caller may have said kReady before the call: read after it, the control socket tells whether this is the probe.
+  CORDON_OK(on_control());
+  return *call ? answer(**call) : base::Result<void>();
+}
+
+base::Result<void> Run::Loop::answer(const ExecListener::Call& call) {
+  using Verdict = ExecGate::Verdict;
+  const Verdict verdict = call.is_exec() ? gate_.judge(call.pid) : Verdict::kLetBy;
+  const bool goes_on = verdict == Verdict::kContinue || verdict == Verdict::kLetBy;
+  const bool recorded = verdict == Verdict::kRefuse;
+  std::string path;
+  if (recorded && gate_.has_room()) path = listener_->read_path(call);
+  const bool observed = observe(call, verdict);
+  const auto accepted = goes_on ? listener_->let_through(call) : listener_->refuse(call);
+  if (!accepted) return base::fail(kernel::error_at(accepted.error(), "the seccomp listener"));
+  if (!*accepted) return {};  // its caller is gone, or was interrupted and will ask again
+  if (observed) observer_->keep();
+  if (verdict == Verdict::kContinue) gate_.continued();
+  if (recorded) gate_.has_room() ? gate_.record(call.pid, path) : gate_.count();
+  return {};
+}
+
+/// What the launcher calls before its own execve is none of the target's.
+bool Run::Loop::observe(const ExecListener::Call& call, ExecGate::Verdict verdict) {
+  const bool launches = verdict == ExecGate::Verdict::kContinue;
+  if (!observer_ || (!launches && !gate_.was_used())) return false;
+  observe::Call seen{.pid = call.pid, .number = call.number};
+  std::ranges::copy(call.arguments, seen.arguments.begin());
+  using observe::Fate;
+  const bool refused = verdict == ExecGate::Verdict::kRefuse;
+  observer_->look(seen, launches ? Fate::kLaunches : (refused ? Fate::kRefused : Fate::kGoesOn));
+  return true;
+}
+
+}  // namespace cordon::enforce::supervise

@@ -1,0 +1,264 @@
+#include "observe/observer.h"
+
+#include <fcntl.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+namespace cordon::observe {
+namespace {
+
+using plan::CallForm;
+using plan::PathArgument;
+using plan::PathCall;
+
+std::uint64_t argument(const Call& call, int which) { return call.arguments.at(static_cast<std::size_t>(which)); }
+
+/// A descriptor is an int to the kernel, whatever stands in the upper half.
+int descriptor(const Call& call, int which) { return static_cast<int>(argument(call, which)); }
+
+bool may_be_unnamed(const Call& call, const PathCall& row) {
+  if (row.unnamed == plan::Unnamed::kByFlag) return (argument(call, row.flags) & AT_EMPTY_PATH) != 0;
+  return row.unnamed == plan::Unnamed::kAlways;
+}
+
+/// struct open_how of openat2(2), its first version.
+struct How {
+  std::uint64_t flags = 0, mode = 0, resolve = 0;
+};
+constexpr std::uint64_t kBeneath = 0x08, kInRoot = 0x10;
+
+}  // namespace
+
+Observer::Observer(const plan::Plan& plan) : watching_(plan.watching) {
+  for (const plan::WatchedCall& call : plan.watched) {
+    if (call.number >= rows_.size()) rows_.resize(call.number + 1, -1);
+    rows_[call.number] = static_cast<std::int16_t>(call.row);
+  }
+}
+
+Observer::Known* Observer::known(pid_t pid) {
+  if (const auto entry = known_.find(pid); entry != known_.end()) return &entry->second;
+  auto process = Process::open(pid);
+  if (!process) return nullptr;
+  if (order_.size() >= kMostKnown) {
+    known_.erase(order_.front());
+    order_.pop_front();
+  }
+  order_.push_back(pid);
+  return &known_.emplace(pid, Known{.process = std::move(*process), .program = std::nullopt}).first->second;
+}
+
+Observer::Known* Observer::known_anew(pid_t pid) {
+  if (known_.erase(pid) != 0) std::erase(order_, pid);
+  return known(pid);
+}
+
+Store::Program Observer::program_of(pid_t pid) {
+  Known* const entry = known(pid);
+  if (entry == nullptr) return 0;
+  if (!entry->program) {
+    const auto path = entry->process.link("exe", link_);
+    entry->program = path ? store_.program(*path) : Store::Program{0};
+  }
+  return *entry->program;
+}
+
+void Observer::lost(Why why) { seen_.losses.at(seen_.losses.front() ? 1 : 0) = why; }
+
+void Observer::look(const Call& call, Fate fate) {
+  seen_.count = 0;
+  seen_.losses = {};
+  seen_.executing.reset();
+  seen_.pending.reset();
+  const auto number = static_cast<std::size_t>(call.number);
+  if (call.number < 0 || number >= rows_.size() || rows_[number] < 0) return;
+  if (!pending_.empty()) settle(call.pid);
+  const PathCall& row = plan::kPathCalls.at(static_cast<std::size_t>(rows_[number]));
+  seen_.row = static_cast<std::uint8_t>(rows_[number]);
+  if (row.form == CallForm::kStart) return;
+  if (row.form == CallForm::kEnd) {
+    if (!pending_.empty()) settle_of_thread(call.pid);
+    return;
+  }
+  if (row.form == CallForm::kSocket) {
+    look_at_socket(call, row);
+  } else {
+    Root root = Root::kOfTheTarget;
+    const auto acts = acts_of(call, row, root);
+    if (!acts) return;
+    for (PathArgument each : {row.first, row.second}) {
+      if (each.path < 0) continue;
+      if (row.form == CallForm::kOpen || row.form == CallForm::kHow) each.acts = *acts;
+      look_at(call, row, each, root);
+    }
+  }
+  if (row.form == CallForm::kExec) look_at_execution(call, fate);
+  if (seen_.count != 0) seen_.program = program_of(call.pid);
+}
+
+/// Nothing where the kernel will refuse the call for its form, so that it names nothing.
+std::optional<std::uint32_t> Observer::acts_of(const Call& call, const PathCall& row, Root& root) const {
+  if (row.form == CallForm::kOpen) return acts_of_open(argument(call, row.flags));
+  if (row.form != CallForm::kHow) return 0;
+  How how;
+  if (argument(call, row.flags + 1) < sizeof how) return std::nullopt;
+  if (!read_bytes(call.pid, argument(call, row.flags), std::as_writable_bytes(std::span(&how, 1)))) return std::nullopt;
+  if ((how.resolve & kInRoot) != 0) root = Root::kDirectory;
+  return acts_of_open(how.flags);
+}
+
+void Observer::look_at(const Call& call, const PathCall& row, const PathArgument& which, Root root) {
+  const std::uint64_t address = argument(call, which.path);
+  const bool unnamed = may_be_unnamed(call, row);
+  if (address == 0 && unnamed) return;
+  switch (text_.read(call.pid, address)) {
+    case Read::kUnreadable:
+      return lost(Why::kUnreadable);
+    case Read::kNoEnd:
+      return lost(Why::kTooLong);
+    case Read::kWhole:
+      break;
+  }
+  if (text_.text().empty()) {
+    // The descriptor was named when it was opened; or nothing is named at all. A program's is told apart from it by
+    // what the process runs afterwards.
+    if (row.form != CallForm::kExec || !unnamed) return;
+    Known* const entry = known(call.pid);
+    const auto link =
+        entry != nullptr ? entry->process.descriptor(descriptor(call, which.directory), link_) : std::nullopt;
+    if (!link || !is_place(*link)) return lost(Why::kDirectoryGone);
+    seen_.paths.at(seen_.count) = *link;
+    return found(which.acts);
+  }
+  if (const auto why = anchored(call, which, text_.text(), root)) return lost(*why);
+  found(which.acts);
+}
+
+/// The path into seen_.paths, or why it cannot be told.
+std::optional<Why> Observer::anchored(const Call& call, const PathArgument& which, std::string_view text, Root root) {
+  std::string& path = seen_.paths.at(seen_.count);
+  if (text.starts_with('/') && root == Root::kOfTheTarget) {
+    join({}, text, root, path);
+    return std::nullopt;
+  }
+  const int from = which.directory < 0 ? AT_FDCWD : descriptor(call, which.directory);
+  for (Known* entry : {known(call.pid), static_cast<Known*>(nullptr)}) {
+    if (entry == nullptr) entry = known_anew(call.pid);
+    if (entry != nullptr && start_from(*entry, from, text, root, path)) return std::nullopt;
+  }
+  return Why::kDirectoryGone;
+}
+
+bool Observer::start_from(Known& from, int directory, std::string_view text, Root root, std::string& path) {
+  const auto place =
+      directory == AT_FDCWD ? from.process.link("cwd", link_) : from.process.descriptor(directory, link_);
+  if (!place || !is_place(*place)) return false;
+  join(*place, text, root, path);
+  // Looked at for a new path only: a known one was named from a directory before.
+  return directory == AT_FDCWD || store_.knows(path) || from.process.is_directory(directory);
+}
+
+/// Only a path of the file system; a name in the network namespace's own list is the sandbox's.
+void Observer::look_at_socket(const Call& call, const PathCall& row) {
+  sockaddr_un address{};
+  const auto length = static_cast<std::uint32_t>(argument(call, row.first.path + 1));
+  constexpr std::size_t kPrefix = offsetof(sockaddr_un, sun_path);
+  if (length <= kPrefix || length > 128) return;
+  const auto bytes =
+      std::as_writable_bytes(std::span(&address, 1)).first(std::min<std::size_t>(length, sizeof address));
+  if (!read_bytes(call.pid, argument(call, row.first.path), bytes)) return lost(Why::kUnreadable);
+  if (address.sun_family != AF_UNIX || address.sun_path[0] == '\0') return;
+  const std::string_view text(address.sun_path, strnlen(address.sun_path, bytes.size() - kPrefix));
+  if (const auto why = anchored(call, {.path = row.first.path}, text, Root::kOfTheTarget)) return lost(*why);
+  found(row.first.acts);
+}
+
+void Observer::look_at_execution(const Call& call, Fate fate) {
+  std::string named(seen_.losses.front() ? std::string_view() : text_.text());
+  if (watching_ == plan::Watching::kPrograms || fate == Fate::kLaunches) {
+    seen_.count = 0;
+    seen_.losses = {};
+  }
+  if (fate == Fate::kRefused) return;
+  Known* entry = known(call.pid);
+  if (entry != nullptr && !entry->process.process()) entry = known_anew(call.pid);
+  const auto process = entry != nullptr ? entry->process.process() : std::nullopt;
+  // By any of its threads: what comes out of it has the process' number, and its age.
+  if (process && *process != call.pid) entry = known_anew(*process);
+  const auto image = process && entry != nullptr ? entry->process.image() : std::nullopt;
+  if (!image) return lost(Why::kEndNotSeen);
+  seen_.executing = *process;
+  seen_.pending = Pending{.before = *image, .named = std::move(named)};
+}
+
+void Observer::keep() {
+  for (std::size_t i = 0; i < seen_.count; ++i)
+    store_.add(seen_.paths.at(i), seen_.acts.at(i), seen_.program, seen_.row);
+  for (const auto& why : seen_.losses) {
+    if (why) store_.lose(*why);
+  }
+  if (!seen_.executing) return;
+  if (pending_.size() >= kMostPending) return store_.lose(Why::kTooMany);
+  // One that is there already is of a process that is gone, or of a sibling thread's call.
+  pending_.insert_or_assign(*seen_.executing, std::move(*seen_.pending));
+}
+
+void Observer::settle(pid_t pid, Unchanged unchanged) {
+  const auto pending = pending_.find(pid);
+  if (pending == pending_.end()) return;
+  Known* entry = known(pid);
+  auto image = entry != nullptr ? entry->process.image() : std::nullopt;
+  if (!image) {
+    entry = known_anew(pid);
+    image = entry != nullptr ? entry->process.image() : std::nullopt;
+  }
+  if (image == pending->second.before && unchanged == Unchanged::kMayStillCome) return;
+  const Pending was = std::move(pending->second);
+  pending_.erase(pending);
+  if (!image || image->started != was.before.started) return store_.lose(Why::kEndNotSeen);
+  if (*image == was.before) return;
+  entry->program.reset();
+  record(entry->process, was);
+}
+
+void Observer::settle_of_thread(pid_t thread) {
+  Known* const entry = known(thread);
+  const auto process = entry != nullptr ? entry->process.process() : std::nullopt;
+  if (process && *process != thread) settle(*process);
+}
+
+void Observer::record(Process& process, const Pending& pending) {
+  const auto link = process.link("exe", link_);
+  if (!link) return store_.lose(Why::kEndNotSeen);
+  plan::ExecutedProgram out{.path = std::string(*link)};
+  Arguments arguments = process.arguments();
+  out.loaded = interpreters(pending.named, arguments.list);
+  auto known_loader = loaders_.find(out.path);
+  if (known_loader == loaders_.end()) {
+    if (loaders_.size() >= kMostPending) loaders_.clear();
+    known_loader = loaders_.emplace(out.path, process.loader()).first;
+  }
+  if (!known_loader->second.empty()) out.loaded.push_back(known_loader->second);
+  out.argv = std::move(arguments.list);
+  out.argv_cut = arguments.cut;
+  store_.add(std::move(out));
+}
+
+void Observer::look_at_all() {
+  std::vector<pid_t> waiting;
+  for (const auto& [pid, pending] : pending_) waiting.push_back(pid);
+  for (const pid_t pid : waiting) settle(pid, Unchanged::kMayStillCome);
+}
+
+plan::Observations Observer::finish() {
+  for ([[maybe_unused]] const auto& pending : pending_) store_.lose(Why::kEndNotSeen);
+  pending_.clear();
+  known_.clear();
+  return store_.take(watching_);
+}
+
+}  // namespace cordon::observe
