@@ -84,6 +84,28 @@ void install_filters(const Target& target) {
   }
 }
 
+/// A memory device as a standard stream is taken from the private /dev, which is read-only: of the host's own node a
+/// target that is uid 0 could change the mode, through /proc/self/fd, for everybody.
+Sys<void> take_own_devices() {
+  struct Memory {
+    unsigned minor;
+    const char* path;
+  };
+  constexpr std::array<Memory, 5> kMemory = {
+      {{3, "/dev/null"}, {5, "/dev/zero"}, {7, "/dev/full"}, {8, "/dev/random"}, {9, "/dev/urandom"}}};
+  for (int stream = 0; stream <= 2; ++stream) {
+    const auto facts = kernel::statx(FdView(stream));
+    if (!facts || !S_ISCHR(facts->stx_mode) || facts->stx_rdev_major != 1) continue;
+    for (const Memory& device : kMemory) {
+      if (device.minor != facts->stx_rdev_minor) continue;
+      CORDON_TRY(const int flags, kernel::open_flags(FdView(stream)));
+      CORDON_TRY(const Fd own, kernel::openat(kernel::kHere, device.path, flags & (O_ACCMODE | O_APPEND | O_NONBLOCK)));
+      CORDON_OK(kernel::done(::dup2(own.get(), stream) < 0 ? -1 : 0, "dup2"));
+    }
+  }
+  return {};
+}
+
 /// The life socket above all: nobody but init may keep it open.
 Sys<void> close_descriptors() {
   static_assert(kControlFd == 3);
@@ -132,6 +154,7 @@ void run_target(const Target& target) {
   must(target, execution.step, restore_habits(target));
   verify_mounts(target);  // with the power to look everywhere; without it nothing can change them any more
 
+  if (const Found dev = find(plan, Op::kMountDev); dev.there) must(target, dev.record.step, take_own_devices());
   each(target, Op::kResourceLimit, lower_limit);
   if (landlock.there) {  // built while every path can be reached, in force when nothing is left to build
     must(target, landlock.record.step, finish_ruleset(target.tree, plan));
