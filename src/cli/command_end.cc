@@ -10,6 +10,7 @@
 #include "base/text.h"
 #include "cli/command.h"
 #include "cli/manifest_keys.h"
+#include "enforce/promote/kept.h"
 #include "enforce/promote/promote.h"
 #include "kernel/file.h"
 #include "policy/ecosystem/ignore.h"
@@ -174,8 +175,17 @@ class End {
 
   base::Result<void> keep(RunView& view, const promote::Outcome& done, base::FdView workspace) {
     const std::uint64_t count = done.kept.total + done.conflicts.total + done.refused.total;
-    static_cast<void>(workspace);
-    static_cast<void>(view);
+    const auto facts = kernel::statx(workspace);
+    promote::About about{.id = run_.places->id(),
+                         .workspace = run_.workspace,
+                         .device = facts ? kernel::device_of(*facts) : 0,
+                         .inode = facts ? facts->stx_ino : 0,
+                         .since = run_.places->began(),
+                         .command = run_.argv,
+                         .entries = count};
+    promote::Kept kept(std::move(kept_));
+    CORDON_TRY(const promote::Kept::Added added,
+               kept.keep(view.place.directory, "upper", std::move(about), std::time(nullptr)));
     const bool review = run_.policy.command->mode == policy::WorkspaceMode::kReview;
     notes_.push_back(
         {.code = "kept-changes",
@@ -183,6 +193,11 @@ class End {
                      ? fmt::format("{} changes are kept, and none is made: cordon changes", count)
                      : fmt::format("kept {} other {}: cordon changes", count, count == 1 ? "change" : "changes"),
          .at = {}});
+    if (!added.dropped.empty())
+      notes_.push_back({.code = "kept-dropped",
+                        .text = fmt::format("the oldest kept changes went, of {} runs: there was no more room",
+                                            added.dropped.size()),
+                        .at = {}});
     return {};
   }
 

@@ -24,6 +24,7 @@ int validate(Context& context, const Arguments& arguments);
 int approve(Context& context, const Arguments& arguments);
 int inspect(Context& context, const Arguments& arguments);
 int explain(Context& context, const Arguments& arguments);
+int changes(Context& context, const Arguments& arguments);
 int doctor(Context& context, const Arguments& arguments);
 int version(Context& context, const Arguments& arguments);
 int completion(Context& context, const Arguments& arguments);

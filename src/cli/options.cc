@@ -111,6 +111,10 @@ constexpr std::array kInspectFlags = {
     kJson,
 };
 constexpr std::array kJsonOnlyFlags = {kJson};
+constexpr std::array kChangesFlags = {
+    OptionRow{"--diff", "", "show what text files would become, line by line"},
+    kJson,
+};
 
 constexpr std::array kCommands = {
     CommandRow{"run", "MANIFEST | -- COMMAND", Operands::kRun, Complete::kFile,
@@ -125,6 +129,8 @@ constexpr std::array kCommands = {
     CommandRow{"explain", "ID", Operands::kOptional, Complete::kNothing,
                "what the last run (or that one) was denied, and the smallest line for each", kJsonOnlyFlags,
                JsonShape::kDocument, explain},
+    CommandRow{"changes", "[ID] [apply|discard]", Operands::kWords, Complete::kNothing,
+               "what runs changed beside their outputs, kept for a week", kChangesFlags, JsonShape::kDocument, changes},
     CommandRow{"doctor", "", Operands::kNone, Complete::kNothing,
                "what this host can hold, and the mend for what it cannot", kJsonOnlyFlags, JsonShape::kDocument,
                doctor},

@@ -27,7 +27,8 @@ struct OptionRow {
   Door door = Door::kBoth;
 };
 
-enum class Operands { kNone, kOne, kOptional, kRun };
+/// kWords: up to two, which the command tells apart; its `operand` says how they are written.
+enum class Operands { kNone, kOne, kOptional, kWords, kRun };
 
 /// What `--json` promises for a mistake on the command line: an object instead of text.
 enum class JsonShape { kNone, kDocument, kStream };

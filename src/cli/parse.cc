@@ -52,7 +52,8 @@ Refused too_many(const CommandRow& command, const Arguments& arguments) {
 }
 
 base::Result<void, Refused> check_operands(const CommandRow& command, const Arguments& arguments) {
-  const std::size_t most = command.operands == Operands::kNone ? 0 : 1;
+  const std::size_t more = command.operands == Operands::kWords ? 2 : 1;
+  const std::size_t most = command.operands == Operands::kNone ? 0 : more;
   if (arguments.operands.size() > most) return base::fail(too_many(command, arguments));
   const bool needed = command.operands == Operands::kOne || (command.operands == Operands::kRun && !arguments.dashes);
   if (needed && arguments.operands.empty())

@@ -45,7 +45,7 @@ TEST_F(Words, AnUnknownCommandListsTheOnesThereAre) {
   EXPECT_EQ(said.err,
             "cordon: error: there is no command \"frobnicate\"\n"
             "  mend: cordon help lists the commands\n"
-            "usage: cordon run|validate|approve|inspect|explain|doctor|version|completion|help …\n");
+            "usage: cordon run|validate|approve|inspect|explain|changes|doctor|version|completion|help …\n");
   EXPECT_EQ(said.code, 125);
 }
 

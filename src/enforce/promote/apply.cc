@@ -114,15 +114,15 @@ class Applier {
     const auto facts = from.valid() ? look(from, old_name.c_str()) : Sys<Facts>(base::fail(kernel::Errno{ENOENT, ""}));
     if (!facts) {
       if (facts.error().code != ENOENT || round_ == Round::kFirst) return Reason::kHostFailed;
-      return finish_mode(act, name, act.source);
+      return finish_moved(act, name, act.source);
     }
     if (act.place != 0 && facts->stx_ino == act.place) {  // died between the exchange and this
       throw_away(from, old_name);
-      return finish_mode(act, name, act.source);
+      return finish_moved(act, name, act.source);
     }
     if (!staged && facts->stx_ino != act.source) return Reason::kHostFailed;
     const Why why = act.place == 0 ? move(from, old_name, name) : exchange(from, old_name, name, act);
-    return why ? why : finish_mode(act, name, facts->stx_ino);
+    return why ? why : finish_moved(act, name, facts->stx_ino);
   }
 
   Why move(FdView from, const std::string& old_name, const std::string& name) const {
@@ -194,12 +194,14 @@ class Applier {
     return act.place == 0 ? move(trash_, fresh, name) : exchange(trash_, fresh, name, act);
   }
 
-  /// A directory that nobody may write to had to be writable for its move.
-  Why finish_mode(const Act& act, const std::string& name, std::uint64_t inode) const {
-    if (act.kind != Kind::kDirectory || (act.mode & 0700U) == 0700) return std::nullopt;
-    const auto object = open_beneath(at_.destination, name, O_PATH | O_DIRECTORY);
-    const auto facts = object ? kernel::statx(*object) : Sys<Facts>(base::fail(object.error()));
-    if (facts && facts->stx_ino == inode) static_cast<void>(kernel::chmod_object(*object, act.mode));
+  /// A directory keeps the overlay's marks until it has moved, and had to be writable for that.
+  Why finish_moved(const Act& act, const std::string& name, std::uint64_t inode) const {
+    if (act.kind != Kind::kDirectory) return std::nullopt;
+    const auto directory = open_directory(at_.destination, name);
+    const auto facts = directory ? kernel::statx(*directory) : Sys<Facts>(base::fail(directory.error()));
+    if (!facts || facts->stx_ino != inode) return std::nullopt;
+    static_cast<void>(strip_attributes(*directory, Spare::kNothing));
+    if ((act.mode & 0700U) != 0700) static_cast<void>(kernel::fchmod(*directory, act.mode));
     return std::nullopt;
   }
 

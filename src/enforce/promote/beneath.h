@@ -36,8 +36,9 @@ inline std::string_view name_of(std::string_view path) { return path.substr(path
 /// "" is the root itself.
 inline Sys<Fd> open_beneath(FdView root, std::string_view path, int flags) {
   const std::string text(path.empty() ? "." : path);
+  if ((flags & O_PATH) == 0) flags |= O_NONBLOCK | O_NOCTTY;  // EINVAL beside O_PATH
   return kernel::openat2(root, text.c_str(),
-                         {.flags = static_cast<std::uint64_t>(flags) | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY,
+                         {.flags = static_cast<std::uint64_t>(flags) | O_NOFOLLOW,
                           .resolve = kernel::kResolveBeneath | kernel::kResolveNoSymlinks | kernel::kResolveNoXdev |
                                      kernel::kResolveNoMagiclinks});
 }

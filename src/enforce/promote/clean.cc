@@ -57,7 +57,7 @@ bool is_marked_as_whiteout(FdView file) {
          first_byte(file, kPrefixes[1], "whiteout").has_value();
 }
 
-Sys<Stripped> strip_attributes(FdView object) {
+Sys<Stripped> strip_attributes(FdView object, Spare spare) {
   std::array<char, 1024> few{};
   auto size = kernel::flistxattr(object, few);
   if (!size && size.error().code == EOPNOTSUPP) return Stripped::kNothing;
@@ -73,7 +73,7 @@ Sys<Stripped> strip_attributes(FdView object) {
   for (std::size_t at = 0; at < *size;) {
     const std::string_view name(&names[at]);
     at += name.size() + 1;
-    if (is_label(name)) continue;
+    if (is_label(name) || (spare == Spare::kMarks && is_overlays_own(name))) continue;
     CORDON_OK(kernel::fremovexattr(object, name.data()));
     if (!is_overlays_own(name)) out = Stripped::kSomething;
   }

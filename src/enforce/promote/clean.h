@@ -19,7 +19,10 @@ bool is_marked_as_whiteout(FdView file);
 
 /// Whether something was taken away that the run had put there.
 enum class Stripped : unsigned char { kNothing, kSomething };
-Sys<Stripped> strip_attributes(FdView object);
+/// kMarks: what the overlay noted stays, until the directory is where it belongs. Without it a second look after a
+/// death would take a directory that was made anew for one that was only written to.
+enum class Spare : unsigned char { kNothing, kMarks };
+Sys<Stripped> strip_attributes(FdView object, Spare spare);
 
 /// The permission bits with which it arrives.
 inline mode_t arriving_mode(mode_t mode, mode_t umask) { return mode & 0777U & ~umask; }

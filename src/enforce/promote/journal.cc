@@ -7,6 +7,7 @@
 
 #include "base/text.h"
 #include "enforce/promote/copy.h"
+#include "enforce/promote/fields.h"
 
 namespace cordon::enforce::promote {
 namespace {
@@ -16,48 +17,6 @@ constexpr const char* kUnfinished = "journal.new";
 constexpr std::string_view kHead = "cordon-promotion-1";
 constexpr std::uint64_t kLargest = std::uint64_t{1} << 31U;
 constexpr std::size_t kFields = 13;
-
-/// Fields, each with a NUL behind it: a path may hold every other byte.
-class Reader {
- public:
-  explicit Reader(std::string_view text) : rest_(text) {}
-
-  std::string_view text() {
-    const std::size_t end = rest_.find('\0');
-    if (end == std::string_view::npos) {
-      good_ = false;
-      return {};
-    }
-    const std::string_view out = rest_.substr(0, end);
-    rest_.remove_prefix(end + 1);
-    return out;
-  }
-  std::uint64_t number(std::uint64_t most = UINT64_MAX) {
-    const auto value = base::parse_decimal(text());
-    good_ = good_ && value && *value <= most;
-    return good_ ? *value : 0;
-  }
-  /// Seconds before 1970 are below zero.
-  std::int64_t seconds() {
-    std::string_view digits = text();
-    const bool negative = digits.starts_with('-');
-    if (negative) digits.remove_prefix(1);
-    const auto value = base::parse_decimal(digits);
-    good_ = good_ && value && *value <= INT64_MAX;
-    if (!good_) return 0;
-    return negative ? -static_cast<std::int64_t>(*value) : static_cast<std::int64_t>(*value);
-  }
-  template <class Enum>
-  Enum one_of(Enum last) {
-    return static_cast<Enum>(number(static_cast<std::uint64_t>(last)));
-  }
-  [[nodiscard]] bool good() const { return good_; }
-  [[nodiscard]] bool at_end() const { return rest_.empty(); }
-
- private:
-  std::string_view rest_;
-  bool good_ = true;
-};
 
 bool is_below(std::string_view path) {
   if (path.empty() || path.size() > Bounds{}.path) return false;
@@ -84,7 +43,7 @@ void put(std::string& out, const Act& act) {
   out.append(act.path).push_back('\0');
 }
 
-Act get_act(Reader& in) {
+Act get_act(FieldReader& in) {
   Act out;
   out.does = in.one_of(Act::Does::kRemove);
   out.kind = in.one_of(Kind::kLink);
@@ -115,21 +74,6 @@ Sys<void> store(FdView scratch, std::string_view text) {
   return kernel::fsync(directory);
 }
 
-Sys<std::string> load(FdView scratch) {
-  CORDON_TRY(const Fd file, open_beneath(scratch, kName, O_RDONLY));
-  CORDON_TRY(const Facts facts, kernel::statx(file));
-  if (!S_ISREG(facts.stx_mode) || facts.stx_size > kLargest) return base::fail(kernel::Errno{EFBIG, "statx"});
-  std::string out(static_cast<std::size_t>(facts.stx_size), '\0');
-  std::size_t have = 0;
-  while (have < out.size()) {
-    CORDON_TRY(const std::size_t got, kernel::pread(file, std::as_writable_bytes(std::span(out)).subspan(have), have));
-    if (got == 0) break;
-    have += got;
-  }
-  out.resize(have);
-  return out;
-}
-
 }  // namespace
 
 std::string encode(const Work& work) {
@@ -144,7 +88,7 @@ std::string encode(const Work& work) {
 }
 
 std::optional<Work> decode(std::string_view text) {
-  Reader in(text);
+  FieldReader in(text);
   if (in.text() != kHead) return std::nullopt;
   Work out;
   out.way = in.one_of(Way::kCopy);
@@ -174,7 +118,7 @@ base::Result<void> write_journal(FdView scratch, const Work& work) {
 }
 
 base::Result<std::optional<Work>> read_journal(FdView scratch) {
-  auto text = load(scratch);
+  auto text = read_whole(scratch, kName, kLargest);
   if (!text && text.error().code == ENOENT) return std::nullopt;
   if (!text) return base::fail(at(text.error()));
   auto work = decode(*text);

@@ -56,7 +56,7 @@ Sys<void> Surveyor::walk_directory(std::uint32_t index) {
     if (facts.stx_ino != out_.directories[index].place) return base::fail(kernel::Errno{ESTALE, "openat2"});
   }
   Here here{.index = index, .upper = upper, .place = place};
-  CORDON_TRY(here.mark, overlay_mark(upper));
+  here.mark = out_.directories[index].mark;
   out_.directories[index].first = static_cast<std::uint32_t>(out_.items.size());
   const auto listed = list_entries(here);
   out_.directories[index].last = static_cast<std::uint32_t>(out_.items.size());

@@ -31,10 +31,10 @@ struct Directory {
   std::uint32_t above = 0;
   Class wanted = Class::kOther;
   Counterpart counterpart = Counterpart::kMerged;
-  bool whole = true;    ///< nothing in it has to stay behind
-  bool drop = false;    ///< nothing of it is promoted
-  bool opaque = false;  ///< looked into although the run made it anew
-  mode_t mode = 0;      ///< arriving
+  bool whole = true;  ///< nothing in it has to stay behind
+  bool drop = false;  ///< nothing of it is promoted
+  Mark mark = Mark::kNone;
+  mode_t mode = 0;  ///< arriving
   timespec modified{};
   std::uint64_t source = 0;  ///< inode in the upper
   std::uint64_t place = 0;   ///< inode at the destination; 0: nothing

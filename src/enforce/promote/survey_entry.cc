@@ -42,8 +42,7 @@ void Surveyor::on_directory(const Here& here, const Found& found) {
   if (!mark) return leave(here, found.path, Reason::kHostFailed);
   if (*mark == Mark::kUnknown) return leave(here, found.path, Reason::kUnknownOverlay);
   if (*mark == Mark::kOpaque) leave(here, found.path, Reason::kDeletionOutsideOutputs);
-  enter(here, found, Class::kOther, Counterpart::kMerged);
-  out_.directories.back().opaque = *mark == Mark::kOpaque;
+  enter(here, found, {.wanted = Class::kOther, .counterpart = Counterpart::kMerged, .mark = *mark});
 }
 
 std::optional<Reason> Surveyor::counterpart_of(const Here& here, const Found& found, Mark mark,
@@ -69,24 +68,26 @@ void Surveyor::on_output_directory(const Here& here, const Found& found) {
   if (const auto why = counterpart_of(here, found, *mark, counterpart)) return leave(here, found.path, *why);
   if (counterpart != Counterpart::kMerged) {
     if (found.facts.stx_uid != task_.uid) return leave(here, found.path, Reason::kForeignOwner);
-    if (const auto why = clean_directory(*opened, found)) return leave(here, found.path, *why);
+    if (*mark == Mark::kOpaqueWithMarkedFiles) return leave(here, found.path, Reason::kUnknownOverlay);
+    if (const auto why = clean_directory(here, *opened, found)) return leave(here, found.path, *why);
   }
-  enter(here, found, Class::kOutput, counterpart);
+  enter(here, found, {.wanted = Class::kOutput, .counterpart = counterpart, .mark = *mark});
 }
 
-std::optional<Reason> Surveyor::clean_directory(FdView directory, const Found& found) {
-  const auto stripped = strip_attributes(directory);
-  if (!stripped) return Reason::kHostFailed;
+std::optional<Reason> Surveyor::clean_directory(const Here& here, FdView directory, const Found& found) {
   const mode_t mode = found.facts.stx_mode & 07777U;
-  if (*stripped == Stripped::kSomething || (mode & 07000U) != 0)
-    add(out_.outcome.stripped, found.path, Reason::kStripped, task_.bounds);
   const mode_t open_for_us = arriving_mode(mode, task_.umask) | 0700U;
   if (mode != open_for_us && !kernel::fchmod(directory, open_for_us)) return Reason::kHostFailed;
+  const auto stripped = strip_attributes(directory, here.merged() ? Spare::kMarks : Spare::kNothing);
+  if (!stripped) return Reason::kHostFailed;
+  if (*stripped == Stripped::kSomething || (mode & 07000U) != 0)
+    add(out_.outcome.stripped, found.path, Reason::kStripped, task_.bounds);
   return std::nullopt;
 }
 
-void Surveyor::enter(const Here& here, const Found& found, Class wanted, Counterpart counterpart) {
-  Directory directory{.path = found.path, .above = here.index, .wanted = wanted, .counterpart = counterpart};
+void Surveyor::enter(const Here& here, const Found& found, Directory directory) {
+  directory.path = found.path;
+  directory.above = here.index;
   directory.mode = arriving_mode(found.facts.stx_mode, task_.umask);
   directory.modified = modified(found.facts);
   directory.source = found.facts.stx_ino;
@@ -137,15 +138,18 @@ std::optional<Reason> Surveyor::clean_opened(const Found& found, FdView file, mo
   const auto mark = overlay_mark(file);
   if (!mark) return Reason::kHostFailed;
   if (*mark == Mark::kUnknown) return Reason::kUnknownOverlay;
-  const auto stripped = strip_attributes(file);
-  if (!stripped) return Reason::kHostFailed;
   const mode_t before = found.facts.stx_mode & 07777U;
+  mode = arriving_mode(before, task_.umask);
+  // Attributes are taken from what can be written.
+  const bool has_to_be_opened = (before & 0600U) != 0600;
+  if (has_to_be_opened && !kernel::fchmod(file, 0600)) return Reason::kHostFailed;
+  const auto stripped = strip_attributes(file, Spare::kNothing);
+  if (!stripped) return Reason::kHostFailed;
   if (*stripped == Stripped::kSomething || (before & 07000U) != 0)
     add(out_.outcome.stripped, found.path, Reason::kStripped, task_.bounds);
-  mode = arriving_mode(before, task_.umask);
-  // A file that nobody may read had to be opened for us.
-  const bool had_to_be_opened = (before & 0400U) == 0;
-  if ((before != mode || had_to_be_opened) && !kernel::fchmod(file, mode)) return Reason::kHostFailed;
+  // An access control list changed the mode; what else did is not asked.
+  const bool is_as_it_was = before == mode && !has_to_be_opened && *stripped == Stripped::kNothing;
+  if (!is_as_it_was && !kernel::fchmod(file, mode)) return Reason::kHostFailed;
   return std::nullopt;
 }
 

@@ -51,12 +51,12 @@ class Surveyor {
   void on_file(const Here& here, const Found& found);
   void on_link(const Here& here, const Found& found);
   void on_whiteout(const Here& here, const Found& found);
-  void enter(const Here& here, const Found& found, Class wanted, Counterpart counterpart);
+  void enter(const Here& here, const Found& found, Directory directory);
   void take(const Here& here, const Found& found, Item item);
   std::optional<Reason> clean_file(const Here& here, const Found& found, mode_t& mode);
   std::optional<Reason> clean_opened(const Found& found, FdView file, mode_t& mode);
   [[nodiscard]] bool is_marked_file(const Here& here, const Found& found) const;
-  std::optional<Reason> clean_directory(FdView directory, const Found& found);
+  std::optional<Reason> clean_directory(const Here& here, FdView directory, const Found& found);
   std::optional<Reason> counterpart_of(const Here& here, const Found& found, Mark mark, Counterpart& out) const;
   std::optional<Reason> why_not_placed(const Here& here, const Found& found, Class wanted) const;
   [[nodiscard]] Class class_of(const Here& here, std::string_view path, Kind kind) const;

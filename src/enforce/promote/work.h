@@ -31,7 +31,6 @@ struct Act {
   std::uint64_t place = 0;   ///< inode at the destination; 0: nothing is there
   std::uint64_t files = 0, directories = 0, links = 0, bytes = 0;
   std::string path;
-  friend bool operator==(const Act&, const Act&) = default;
 };
 
 struct Work {
