@@ -3,19 +3,20 @@
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <ctime>
 #include <set>
 #include <utility>
 
 #include "base/text.h"
 #include "cli/command.h"
+#include "cli/kept_place.h"
 #include "cli/manifest_keys.h"
 #include "enforce/promote/kept.h"
 #include "enforce/promote/promote.h"
 #include "kernel/file.h"
 #include "policy/ecosystem/ignore.h"
 #include "policy/ecosystem/outputs.h"
-#include "policy/shield/corpus.h"
 
 namespace cordon::cli {
 namespace {
@@ -111,8 +112,8 @@ class Classes {
 
 class End {
  public:
-  End(CommandRun& run, const plan::Outcome& outcome, base::Fd kept)
-      : run_(run), outcome_(outcome), kept_(std::move(kept)) {}
+  End(CommandRun& run, const plan::Outcome& outcome, std::string state, policy::approval::Caller caller)
+      : run_(run), outcome_(outcome), state_(std::move(state)), caller_(caller) {}
 
   void workspace(RunView& view) {
     if (auto done = end_workspace(view); !done) failed(view, done.error());
@@ -133,17 +134,13 @@ class End {
   [[nodiscard]] bool succeeded() const { return outcome_.exit_code == 0 && outcome_.signal == 0; }
 
   base::Result<promote::Task> task(RunView& view) {
-    promote::Task out;
+    promote::Task out = promotion_rules(caller_umask());
     CORDON_TRY(out.upper, open_below(view.place.directory, "upper"));
     CORDON_TRY(out.scratch, open_below(view.place.directory, "scratch"));
     CORDON_TRY(out.destination, open_directory(view.path));
     out.since = run_.places->began();
-    for (const policy::shield::WorkspaceRule& rule : policy::shield::workspace_rules())
-      out.shields.emplace_back(rule.path);
     out.workspace = run_.workspace;
     for (const ecosystem::Root& root : run_.effective.toolchains) out.allowed_roots.push_back(root.path.str());
-    for (const char* base : {"/usr", "/bin", "/lib", "/lib64"}) out.allowed_roots.emplace_back(base);
-    out.umask = caller_umask();
     out.uid = run_.owner.uid;
     out.gid = run_.owner.gid;
     return out;
@@ -181,11 +178,13 @@ class End {
                          .device = facts ? kernel::device_of(*facts) : 0,
                          .inode = facts ? facts->stx_ino : 0,
                          .since = run_.places->began(),
-                         .command = run_.argv,
-                         .entries = count};
-    promote::Kept kept(std::move(kept_));
+                         .uid = run_.owner.uid,
+                         .gid = run_.owner.gid,
+                         .command = run_.argv};
+    CORDON_TRY(auto kept, open_kept(state_, caller_, Missing::kMake));
+    if (!kept) return base::fail(base::Error{.operation = "open", .subject = state_ + "/kept", .code = ENOENT});
     CORDON_TRY(const promote::Kept::Added added,
-               kept.keep(view.place.directory, "upper", std::move(about), std::time(nullptr)));
+               kept->keep(view.place.directory, "upper", std::move(about), std::time(nullptr)));
     const bool review = run_.policy.command->mode == policy::WorkspaceMode::kReview;
     notes_.push_back(
         {.code = "kept-changes",
@@ -232,7 +231,8 @@ class End {
 
   CommandRun& run_;
   const plan::Outcome& outcome_;
-  base::Fd kept_;
+  std::string state_;
+  policy::approval::Caller caller_;
   std::vector<plan::Note> notes_;
 };
 
@@ -240,8 +240,7 @@ class End {
 
 std::vector<plan::Note> end_command(CommandRun& run, const plan::Outcome& outcome, const std::string& state_directory,
                                     policy::approval::Caller caller) {
-  auto kept = open_kept(state_directory, caller);
-  End end(run, outcome, kept ? std::move(*kept) : base::Fd());
+  End end(run, outcome, state_directory, caller);
   for (RunView& view : run.views) {
     if (view.what == RunView::What::kWorkspace) end.workspace(view);
     if (view.what == RunView::What::kCache) end.cache(view);

@@ -155,8 +155,4 @@ void sweep_command_places(base::FdView state, approval::Caller caller) {
   }
 }
 
-base::Result<base::Fd> open_kept(const std::string& state_directory, approval::Caller caller) {
-  return approval::make_private_directory(state_directory + "/kept", caller);
-}
-
 }  // namespace cordon::cli

@@ -69,7 +69,4 @@ class CommandPlaces {
 /// What runs that died left: removed, with all that they wrote privately. Those whose lock is held stay.
 void sweep_command_places(base::FdView state, policy::approval::Caller caller);
 
-/// The directory for changes that are kept.
-base::Result<base::Fd> open_kept(const std::string& state_directory, policy::approval::Caller caller);
-
 }  // namespace cordon::cli
