@@ -98,7 +98,10 @@ class Applier {
       if (!facts) return Reason::kHostFailed;
       at_.inode = facts->stx_ino;
       at_.destination = std::move(*destination);
-      if (auto upper = open_locked_directory(ends_.upper, path)) at_.upper = std::move(*upper);
+      if (auto upper = open_locked_directory(ends_.upper, path)) {
+        at_.upper = std::move(*upper);
+        if (!path.empty()) static_cast<void>(make_writable(at_.upper));
+      }
       at_.known = true;
     }
     const auto made = made_.find(path);
@@ -121,6 +124,9 @@ class Applier {
       return finish_moved(act, name, act.source);
     }
     if (!staged && facts->stx_ino != act.source) return Reason::kHostFailed;
+    if (act.kind == Kind::kDirectory && (act.mode & 0200U) == 0) {  // its ".." changes with its move
+      if (const auto directory = open_locked_directory(from, old_name)) static_cast<void>(make_writable(*directory));
+    }
     const Why why = act.place == 0 ? move(from, old_name, name) : exchange(from, old_name, name, act);
     return why ? why : finish_moved(act, name, facts->stx_ino);
   }

@@ -12,4 +12,11 @@ Sys<Fd> open_locked_directory(FdView root, std::string_view path) {
   return open_directory(root, path);
 }
 
+Sys<void> make_writable(FdView directory) {
+  CORDON_TRY(const Facts facts, kernel::statx(directory));
+  const mode_t mode = facts.stx_mode & 07777U;
+  if ((mode & 0700U) == 0700) return {};
+  return kernel::fchmod(directory, mode | 0700U);
+}
+
 }  // namespace cordon::enforce::promote

@@ -48,6 +48,9 @@ inline Sys<Fd> open_directory(FdView root, std::string_view path) {
 /// Opens a directory of ours that nobody may enter, by giving its owner every permission.
 Sys<Fd> open_locked_directory(FdView root, std::string_view path);
 
+/// A directory of the upper that its owner may not write to, for us to take something out of it.
+Sys<void> make_writable(FdView directory);
+
 inline Sys<Facts> look(FdView directory, const char* name) {
   return kernel::statx(directory, name, AT_SYMLINK_NOFOLLOW);
 }

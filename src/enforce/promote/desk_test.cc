@@ -216,6 +216,16 @@ Outcome Desk::promote(Task task) const {
   return outcome ? std::move(*outcome) : Outcome{};
 }
 
+void make_chain(base::FdView top, const char* name, int levels) {
+  ASSERT_TRUE(kernel::mkdirat(top, name, 0755));
+  Fd at = std::move(*open_directory(top, name));
+  for (int i = 0; i < levels; ++i) {
+    ASSERT_TRUE(kernel::mkdirat(at, "a-rather-long-name-for-a-directory", 0755));
+    at = std::move(*open_directory(at, "a-rather-long-name-for-a-directory"));
+  }
+  ASSERT_TRUE(kernel::make_file(at, "end", 0644));
+}
+
 std::vector<std::string> words(const List& list) {
   std::vector<std::string> out;
   for (const Entry& entry : list.entries) out.push_back(entry.path + ": " + std::string(code_of(entry.reason)));

@@ -65,6 +65,9 @@ class Desk {
   timespec since_{};
 };
 
+/// Directories in directories, whose path no system call takes.
+void make_chain(base::FdView top, const char* name, int levels);
+
 /// "path: code" of each.
 std::vector<std::string> words(const List& list);
 

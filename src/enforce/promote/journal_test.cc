@@ -77,14 +77,16 @@ void set(Desk& desk) {
   desk.file("up/target/part/good", "new");
   desk.link("up/target/part/bad", "/etc/passwd");
   desk.made("up/sub/target");
-  desk.file("up/sub/target/ro/file", "new");
+  desk.file("up/sub/target/ro/file", "new", 0444);
+  desk.directory("up/sub/target/ro", 0555);
+  desk.directory("up/sub/target", 0555);
   desk.file("up/package-lock.json", "new");
   desk.file("up/source.c", "kept");
 }
 
 constexpr const char* kDone =
     "node_modules 40755\nnode_modules/new 40755\nnode_modules/new/file 100644 'new'\npackage-lock.json 100644 'new'\n"
-    "sub 40755\nsub/target 40755\nsub/target/ro 40755\nsub/target/ro/file 100644 'new'\n"
+    "sub 40755\nsub/target 40555\nsub/target/ro 40555\nsub/target/ro/file 100444 'new'\n"
     "target 40755\ntarget/changes 100644 'new'\ntarget/part 40755\ntarget/part/good 100644 'new'\n";
 
 void replay_at(const Desk& desk) {

@@ -151,7 +151,7 @@ TEST_P(RealOverlay, IsRefusedWholeWhereItIsTooDeep) {
   as(GetParam(), [] {
     Desk desk;
     desk.begin();
-    desk.run("mkdir target; cd target; i=0; while [ $i -lt 3000 ]; do mkdir d; cd d 2>/dev/null; i=$((i+1)); done");
+    testing::make_chain(desk.task().upper, "target", 3'000);
     const Outcome outcome = desk.promote();
     EXPECT_TRUE(outcome.over_bound);
     EXPECT_FALSE(desk.exists("ws/target"));

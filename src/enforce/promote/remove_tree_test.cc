@@ -26,21 +26,11 @@ Fd open_directory_at(const std::string& path) {
   return opened ? std::move(*opened) : Fd();
 }
 
-void make_chain(FdView top, const char* name, int levels) {
-  ASSERT_TRUE(kernel::mkdirat(top, name, 0755));
-  Fd at = std::move(*open_directory(top, name));
-  for (int i = 0; i < levels; ++i) {
-    ASSERT_TRUE(kernel::mkdirat(at, "a-rather-long-name-for-a-directory", 0755));
-    at = std::move(*open_directory(at, "a-rather-long-name-for-a-directory"));
-  }
-  ASSERT_TRUE(kernel::make_file(at, "end", 0644));
-}
-
 TEST_P(RemoveTree, RemovesAChainWhosePathNoSystemCallTakes) {
   as(GetParam(), [] {
     Desk desk;
     const Fd top = open_directory_at(desk.at("scratch"));
-    make_chain(top, "chain", 3'000);  // some 105 kB
+    testing::make_chain(top, "chain", 3'000);  // some 105 kB
     const auto removed = remove_tree(top, "chain");
     ASSERT_TRUE(removed) << base::to_string(removed.error());
     EXPECT_EQ(desk.listing("scratch"), "");

@@ -149,6 +149,7 @@ Sys<void> Surveyor::part(Item& item) {
   CORDON_OK(remove_name(task_.scratch, kCopy));
   CORDON_OK(copy_file(directory, out_.name(item), task_.scratch, kCopy,
                       {.mode = item.mode, .uid = task_.uid, .gid = task_.gid}));
+  CORDON_OK(make_writable(directory));
   CORDON_OK(kernel::renameat2(task_.scratch, kCopy, directory, out_.name(item), 0));
   CORDON_TRY(const Facts facts, look(directory, out_.name(item)));
   item.source = facts.stx_ino;

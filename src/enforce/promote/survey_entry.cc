@@ -76,9 +76,11 @@ void Surveyor::on_output_directory(const Here& here, const Found& found) {
 
 std::optional<Reason> Surveyor::clean_directory(const Here& here, FdView directory, const Found& found) {
   const mode_t mode = found.facts.stx_mode & 07777U;
-  const mode_t open_for_us = arriving_mode(mode, task_.umask) | 0700U;
+  const mode_t open_for_us = arriving_mode(mode, task_.umask) | 0500U;
   if (mode != open_for_us && !kernel::fchmod(directory, open_for_us)) return Reason::kHostFailed;
-  const auto stripped = strip_attributes(directory, here.merged() ? Spare::kMarks : Spare::kNothing);
+  const Spare spare = here.merged() ? Spare::kMarks : Spare::kNothing;
+  auto stripped = strip_attributes(directory, spare);
+  if (!stripped && make_writable(directory)) stripped = strip_attributes(directory, spare);
   if (!stripped) return Reason::kHostFailed;
   if (*stripped == Stripped::kSomething || (mode & 07000U) != 0)
     add(out_.outcome.stripped, found.path, Reason::kStripped, task_.bounds);
@@ -180,7 +182,10 @@ std::optional<Reason> Surveyor::why_not_placed(const Here& here, const Found& fo
 
 void Surveyor::on_whiteout(const Here& here, const Found& found) {
   if (!here.merged() || !found.place) {  // it hides nothing
-    if (at(here).wanted == Class::kOutput) static_cast<void>(kernel::unlinkat(here.upper, found.name, 0));
+    if (at(here).wanted != Class::kOutput || kernel::unlinkat(here.upper, found.name, 0)) return;
+    // It must not arrive as the device that it is.
+    if (!make_writable(here.upper) || !kernel::unlinkat(here.upper, found.name, 0))
+      leave(here, found.path, Reason::kSpecialFile);
     return;
   }
   if (const auto why = names_.why_not(found.path)) return leave(here, found.path, *why);
