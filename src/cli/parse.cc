@@ -57,7 +57,9 @@ base::Result<void, Refused> check_operands(const CommandRow& command, const Argu
   if (arguments.operands.size() > most) return base::fail(too_many(command, arguments));
   const bool needed = command.operands == Operands::kOne || (command.operands == Operands::kRun && !arguments.dashes);
   if (needed && arguments.operands.empty())
-    return base::fail(mistake(command, "missing-operand", fmt::format("{} needs a {}", command.name, command.operand)));
+    return base::fail(
+        mistake(command, "missing-operand",
+                fmt::format("{} needs a {}", command.name, command.operand.substr(0, command.operand.find(" |")))));
   return {};
 }
 

@@ -71,9 +71,14 @@ TEST_F(Mends, ArgumentsBehindAManifestAreWrittenIntoIt) {
   EXPECT_EQ(scene_.sandboxed("entrypoint: ./s.sh\nargs: [\"extra\", \"a b\"]\n").code, 0);
 }
 
-TEST_F(Mends, ABareCommandIsToldThatTheDashesAreNotEnough) {
-  for (const std::vector<std::string>& words : {std::vector<std::string>{"run", "cat"}, {"run", "npm", "install"}})
-    EXPECT_TRUE(says(words).says("It needs a manifest: this version runs no bare command"));
+TEST_F(Mends, ABareCommandIsToldOfTheDashes) {
+  EXPECT_TRUE(says({"run", "cat"}).says("did you mean: cordon run -- cat"));
+  EXPECT_TRUE(says({"run", "npm", "install"}).says("did you mean: cordon run -- npm install"));
+}
+
+TEST_F(Mends, AFlagOfTheOtherDoorIsNamed) {
+  EXPECT_TRUE(says({"run", "--allow-unapproved", "--", "true"}).says("--allow-unapproved is for a manifest"));
+  EXPECT_TRUE(says({"run", "--workspace", "live", with("")}).says("--workspace is for a command after --"));
 }
 
 TEST_F(Mends, AReportThatHasNoPlaceSaysWhatToMake) {

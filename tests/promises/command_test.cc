@@ -1,0 +1,252 @@
+// Promises of `cordon run -- CMD`: a command sees and uses its whole project, and of all that it does there only its
+// outputs arrive; nothing of the home enters; what is kept is named and comes when it is called.
+#include <csignal>
+
+#include "support/promise.h"
+
+namespace cordon::test {
+namespace {
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::Not;
+
+CORDON_PROMISE(CommandMode);
+
+/// A checkout with sources, a secret and a hook, in work/project; a home with keys.
+struct Project {
+  explicit Project(const Scene& scene) : scene_(scene) {
+    const Tree& tree = scene.tree();
+    tree.write("work/project/package.json", "{\"name\":\"p\"}\n");
+    tree.write("work/project/src/a.js", "old\n");
+    tree.write("work/project/.gitignore", "build/\nnode_modules/\n");
+    tree.write("work/project/.env", "TOKEN=sentinel-env\n");
+    tree.write("work/project/.git/HEAD", "ref: refs/heads/main\n");
+    tree.write("work/project/.git/config", "[core]\n\tbare = false\n");
+    tree.make_directory("work/project/.git/objects");
+    tree.make_directory("work/project/.git/refs");
+    tree.make_directory("work/project/.git/hooks");
+    tree.write("home/.ssh/id_ed25519", "sentinel-key\n", 0600);
+    tree.write("home/notes.txt", "sentinel-notes\n");
+  }
+  [[nodiscard]] std::string path(const std::string& name = "") const {
+    return scene_.in_work("project") + (name.empty() ? "" : "/" + name);
+  }
+  [[nodiscard]] Command cordon(const std::vector<std::string>& flags, const std::string& script) const {
+    std::vector<std::string> words = {"run"};
+    words.insert(words.end(), flags.begin(), flags.end());
+    words.insert(words.end(), {"--", "sh", "-c", script});
+    return scene_.cordon(words).in(path());
+  }
+  [[nodiscard]] Finished run(const std::vector<std::string>& flags, const std::string& script) const {
+    return cordon(flags, script).run();
+  }
+  [[nodiscard]] Finished outside(const std::string& script) const {
+    return scene_.outside({"/bin/sh", "-c", script}).in(path()).run();
+  }
+
+ private:
+  const Scene& scene_;
+};
+
+constexpr const char* kHostile =
+    "echo evil > src/a.js; echo evil > .git/hooks/post-commit; chmod +x .git/hooks/post-commit; "
+    "printf '[core]\\n\\tfsmonitor = ./evil\\n' > .git/config; mkdir -p .vscode .github/workflows; "
+    "echo evil > .vscode/tasks.json; echo evil > .envrc; echo evil > Makefile; echo evil > package.json; "
+    "mkdir -p node_modules/p build; echo code > node_modules/p/index.js; echo out > build/out; "
+    "ln -s /etc/passwd node_modules/leak; mkfifo node_modules/fifo; mkdir -p node_modules/x/.git/hooks; "
+    "echo evil > node_modules/x/.git/hooks/post-checkout; cp /bin/true node_modules/suid; "
+    "chmod 6755 node_modules/suid; true";
+
+TEST_P(CommandMode, OfAllThatACommandChangesOnlyItsOutputsArrive) {
+  const Project project(scene);
+  const Snapshot before = snapshot(project.path());
+  const Finished inside = project.run({"--profile", "node"}, std::string(kHostile) + "; cat src/a.js");
+  EXPECT_EQ(inside.code, 0) << inside;
+  EXPECT_THAT(inside.out, HasSubstr("evil")) << "it sees what it wrote" << inside;
+  EXPECT_EQ(scene.tree().read("work/project/node_modules/p/index.js"), "code\n") << inside;
+  EXPECT_EQ(scene.tree().read("work/project/build/out"), "out\n") << "git ignores it as a whole" << inside;
+  EXPECT_FALSE(scene.tree().exists("work/project/node_modules/leak"));
+  EXPECT_FALSE(scene.tree().exists("work/project/node_modules/fifo"));
+  EXPECT_FALSE(scene.tree().exists("work/project/node_modules/x/.git"));
+  EXPECT_THAT(inside.err, HasSubstr("cordon changes")) << "the rest is kept, and said";
+  scene.tree().remove("work/project/node_modules");
+  scene.tree().remove("work/project/build");
+  const Snapshot after = snapshot(project.path());
+  EXPECT_EQ(before, after) << difference(before, after);
+
+  const Finished outside = project.outside(kHostile);
+  EXPECT_EQ(scene.tree().read("work/project/.envrc"), "evil\n") << outside;
+}
+
+TEST_P(CommandMode, NoSetIdBitComesWithAnOutput) {
+  const Project project(scene);
+  const Finished run =
+      project.run({"--profile", "node"}, "mkdir node_modules; cp /bin/true node_modules/x; chmod 6755 node_modules/x");
+  const Finished mode = project.outside("stat -c %a node_modules/x");
+  EXPECT_EQ(mode.out, "755\n") << run << mode;
+}
+
+TEST_P(CommandMode, NothingOfTheHomeEnters) {
+  const Project project(scene);
+  const std::string look = "cat " + scene.home() + "/.ssh/id_ed25519 " + scene.home() + "/notes.txt; ls -A " +
+                           scene.home() + "; echo own > " + scene.home() + "/mine && cat " + scene.home() + "/mine";
+  const Finished inside = project.run({}, look);
+  EXPECT_THAT(inside.out, AllOf(HasSubstr("own"), Not(HasSubstr("sentinel")), Not(HasSubstr("notes.txt")))) << inside;
+  EXPECT_FALSE(scene.tree().exists("home/mine"));
+  EXPECT_THAT(project.outside(look).out, HasSubstr("sentinel-key"));
+}
+
+TEST_P(CommandMode, ARegistrysPlaceEntersAndItsTokenDoesNot) {
+  const Project project(scene);
+  scene.tree().write("home/.npmrc",
+                     "registry=https://mirror.example/npm/\n//mirror.example/npm/:_authToken=sentinel-token\n", 0600);
+  const std::string look = "cat " + scene.home() + "/.npmrc";
+  const Finished inside = project.run({"--profile", "node"}, look);
+  EXPECT_EQ(inside.out, "registry=https://mirror.example/npm/\n") << inside;
+  EXPECT_THAT(project.outside(look).out, HasSubstr("sentinel-token"));
+  const Finished plan = scene.cordon({"inspect", "--profile", "node", "--", "sh"}).in(project.path()).run();
+  EXPECT_THAT(plan.out, AllOf(HasSubstr("mirror.example:443"), Not(HasSubstr("sentinel")))) << plan;
+}
+
+TEST_P(CommandMode, EnvironmentFilesAreHiddenUntilTheyAreNamed) {
+  const Project project(scene);
+  EXPECT_THAT(project.run({}, "cat .env").out, Not(HasSubstr("sentinel")));
+  EXPECT_THAT(project.run({"--allow-read", ".env"}, "cat .env").out, HasSubstr("sentinel-env"));
+}
+
+TEST_P(CommandMode, OnlyKnownVariablesAndNamedOnesPass) {
+  const Project project(scene);
+  const std::string show = "echo $CORDON_TEST_TOKEN/$CFLAGS/$GIVEN";
+  const auto with = [&](const std::vector<std::string>& flags) {
+    return project.cordon(flags, show)
+        .env("CORDON_TEST_TOKEN", "secret")
+        .env("AWS_SECRET_ACCESS_KEY", "secret")
+        .env("CFLAGS", "-O2")
+        .run();
+  };
+  EXPECT_EQ(with({"--profile", "c"}).out, "/-O2/\n");
+  EXPECT_EQ(with({"--profile", "c", "--env", "GIVEN=x"}).out, "/-O2/x\n");
+  EXPECT_EQ(project.cordon({"--keep-env", "AWS_SECRET_ACCESS_KEY"}, "echo $AWS_SECRET_ACCESS_KEY")
+                .env("AWS_SECRET_ACCESS_KEY", "asked for")
+                .run()
+                .out,
+            "asked for\n");
+}
+
+TEST_P(CommandMode, WhatWasKeptCanBeSeenAppliedAndDiscarded) {
+  const Project project(scene);
+  ASSERT_EQ(project.run({}, "echo new > src/a.js; echo b > src/b.js").code, 0);
+  const Finished listed = scene.cordon({"changes", "--json"}).run();
+  EXPECT_THAT(listed.out, HasSubstr(project.path())) << listed;
+  EXPECT_EQ(scene.tree().read("work/project/src/a.js"), "old\n");
+  const std::string id = listed.out.substr(listed.out.find("\"id\"") + 4);
+  const std::string word = id.substr(id.find('"') + 1, id.find('"', id.find('"') + 1) - id.find('"') - 1);
+  const Finished shown = scene.cordon({"changes", word}).run();
+  EXPECT_THAT(shown.out, AllOf(HasSubstr("src/a.js"), HasSubstr("src/b.js"))) << shown;
+  const Finished applied = scene.cordon({"changes", word, "apply"}).run();
+  EXPECT_EQ(applied.code, 0) << applied;
+  EXPECT_EQ(scene.tree().read("work/project/src/a.js"), "new\n") << applied;
+  EXPECT_EQ(scene.tree().read("work/project/src/b.js"), "b\n");
+}
+
+TEST_P(CommandMode, AReviewPromotesNothingUnasked) {
+  const Project project(scene);
+  const Finished run =
+      project.run({"--profile", "node", "--workspace", "review"}, "mkdir node_modules; echo x > node_modules/x");
+  EXPECT_EQ(run.code, 0) << run;
+  EXPECT_FALSE(scene.tree().exists("work/project/node_modules"));
+  EXPECT_THAT(run.err, HasSubstr("cordon changes"));
+}
+
+TEST_P(CommandMode, AFailedRunsLockFileWaits) {
+  const Project project(scene);
+  const Finished failed = project.run(
+      {"--profile", "node"}, "mkdir node_modules; echo x > node_modules/x; echo l > package-lock.json; exit 3");
+  EXPECT_EQ(failed.code, 3);
+  EXPECT_TRUE(scene.tree().exists("work/project/node_modules/x")) << failed;
+  EXPECT_FALSE(scene.tree().exists("work/project/package-lock.json")) << failed;
+  EXPECT_EQ(project.run({"--profile", "node"}, "echo l > package-lock.json").code, 0);
+  EXPECT_EQ(scene.tree().read("work/project/package-lock.json"), "l\n");
+}
+
+TEST_P(CommandMode, OfAManifestOnlyTheKeysOfTheCommandMayChange) {
+  const Project project(scene);
+  // The words decide what the command is about: a tool of the test's own stands for npm.
+  scene.tree().write("home/bin/npm", "#!/bin/sh\nprintf '%s' \"$MANIFEST\" > package.json\n", 0755);
+  const auto install = [&](const std::string& manifest) {
+    return scene
+        .cordon({"run", "--allow-read", "~/bin", "--env", "MANIFEST=" + manifest, "--", scene.home() + "/bin/npm",
+                 "install", "x"})
+        .in(project.path())
+        .run();
+  };
+  const std::string more = "{\"name\":\"p\",\"dependencies\":{\"x\":\"1\"}}";
+  const std::string evil = "{\"name\":\"p\",\"scripts\":{\"postinstall\":\"evil\"}}";
+  const Finished held = install(evil);
+  EXPECT_EQ(held.code, 0) << held;
+  EXPECT_EQ(scene.tree().read("work/project/package.json"), "{\"name\":\"p\"}\n") << held;
+  const Finished let = install(more);
+  EXPECT_EQ(scene.tree().read("work/project/package.json"), more) << let;
+}
+
+TEST_P(CommandMode, WhatIsLiveIsReadOnlyAndWhatIsWrittenDirectlyIsNotExecuted) {
+  const Project project(scene);
+  const Finished live = project.run({"--workspace", "live"}, "cat src/a.js; echo x > src/a.js || echo refused");
+  EXPECT_THAT(live.out, AllOf(HasSubstr("old"), HasSubstr("refused"))) << live;
+  const std::string script =
+      "printf '#!/bin/sh\\necho ran\\n' > src/x.sh; chmod +x src/x.sh; ./src/x.sh; "
+      "echo evil > .git/hooks/pre-commit && echo hooked";
+  const Finished written = project.run({"--workspace", "write"}, script);
+  EXPECT_THAT(written.out, AllOf(Not(HasSubstr("ran")), Not(HasSubstr("hooked")))) << written;
+  EXPECT_TRUE(scene.tree().exists("work/project/src/x.sh")) << written;
+  EXPECT_THAT(project.run({}, script).out, HasSubstr("ran")) << "a view is private, and may execute";
+  EXPECT_THAT(project.outside(script).out, AllOf(HasSubstr("ran"), HasSubstr("hooked")));
+}
+
+TEST_P(CommandMode, CodesAreTheCommandsOwnAndOfAShell) {
+  const Project project(scene);
+  EXPECT_EQ(project.run({}, "exit 7").code, 7);
+  const Finished missing = scene.cordon({"run", "--", "no-such-command"}).in(project.path()).run();
+  EXPECT_EQ(missing.code, 127) << missing;
+  EXPECT_THAT(missing.err, HasSubstr("no-such-command: command not found"));
+  scene.tree().write("work/project/plain", "text", 0644);
+  const Finished plain = scene.cordon({"run", "--", "./plain"}).in(project.path()).run();
+  EXPECT_EQ(plain.code, 126) << plain;
+}
+
+TEST_P(CommandMode, TheHomeItselfIsNoWorkspace) {
+  const Finished run = scene.cordon({"run", "--", "true"}).in(scene.home()).run();
+  EXPECT_EQ(run.code, 125) << run;
+  EXPECT_THAT(run.err, HasSubstr("cd "));
+}
+
+TEST_P(CommandMode, ARunThatIsKilledLeavesTheProjectAsItWas) {
+  const Project project(scene);
+  const Snapshot before = snapshot(project.path());
+  Command command =
+      project.cordon({"--profile", "node"}, "echo evil > src/a.js; mkdir node_modules; echo started; exec sleep 60");
+  Running running = command.start();
+  ASSERT_TRUE(running.expect("started"));
+  running.signal(SIGKILL);
+  static_cast<void>(running.wait());
+  const Snapshot after = snapshot(project.path());
+  EXPECT_EQ(before, after) << difference(before, after);
+  const Finished next = scene.cordon({"version"}).run();
+  static_cast<void>(scene.cordon({"run", "--", "true"}).in(project.path()).run());
+  EXPECT_THAT(snapshot(scene.home() + "/.local/state/cordon/private"), IsEmpty()) << next;
+}
+
+TEST_P(CommandMode, ADryRunMakesNothing) {
+  const Project project(scene);
+  const Snapshot before = snapshot(project.path());
+  const Finished dry = scene.cordon({"run", "--dry-run", "--", "sh", "-c", "echo ran > x"}).in(project.path()).run();
+  EXPECT_EQ(dry.code, 0) << dry;
+  EXPECT_THAT(dry.out, AllOf(HasSubstr("private-overlay"), Not(HasSubstr("ran\n"))));
+  const Snapshot after = snapshot(project.path());
+  EXPECT_EQ(before, after) << difference(before, after);
+  EXPECT_THAT(snapshot(scene.home() + "/.local/state/cordon/private"), IsEmpty());
+}
+
+}  // namespace
+}  // namespace cordon::test
