@@ -36,11 +36,10 @@ std::string encode(const About& about) {
   std::string out;
   put_field(out, kHead);
   put_field(out, about.workspace);
-  for (const std::uint64_t number :
-       {static_cast<std::uint64_t>(about.kept_at), about.device, about.inode,
-        static_cast<std::uint64_t>(about.since.tv_sec), static_cast<std::uint64_t>(about.since.tv_nsec),
-        std::uint64_t{about.uid}, std::uint64_t{about.gid}, about.entries, about.bytes,
-        static_cast<std::uint64_t>(about.command.size())})
+  for (const std::uint64_t number : std::initializer_list<std::uint64_t>{
+           static_cast<std::uint64_t>(about.kept_at), about.device, about.inode,
+           static_cast<std::uint64_t>(about.since.tv_sec), static_cast<std::uint64_t>(about.since.tv_nsec), about.uid,
+           about.gid, about.entries, about.bytes, static_cast<std::uint64_t>(about.command.size())})
     put_field(out, std::to_string(number));
   for (const std::string& word : about.command) put_field(out, word);
   return out;
