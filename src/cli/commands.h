@@ -24,6 +24,7 @@ int approve(Context& context, const Arguments& arguments);
 int inspect(Context& context, const Arguments& arguments);
 int explain(Context& context, const Arguments& arguments);
 int doctor(Context& context, const Arguments& arguments);
+int profiles(Context& context, const Arguments& arguments);
 int version(Context& context, const Arguments& arguments);
 int completion(Context& context, const Arguments& arguments);
 int help(Context& context, const Arguments& arguments);
