@@ -26,6 +26,7 @@ int inspect(Context& context, const Arguments& arguments);
 int explain(Context& context, const Arguments& arguments);
 int changes(Context& context, const Arguments& arguments);
 int doctor(Context& context, const Arguments& arguments);
+int profiles(Context& context, const Arguments& arguments);
 int version(Context& context, const Arguments& arguments);
 int completion(Context& context, const Arguments& arguments);
 int help(Context& context, const Arguments& arguments);

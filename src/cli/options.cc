@@ -134,6 +134,9 @@ constexpr std::array kCommands = {
     CommandRow{"doctor", "", Operands::kNone, Complete::kNothing,
                "what this host can hold, and the mend for what it cannot", kJsonOnlyFlags, JsonShape::kDocument,
                doctor},
+    CommandRow{"profiles", "NAME", Operands::kOptional, Complete::kNothing,
+               "what each ecosystem's commands may have, or all that one of them may", kJsonOnlyFlags,
+               JsonShape::kDocument, profiles},
     CommandRow{
         "version", "", Operands::kNone, Complete::kNothing, "which cordon this is", {}, JsonShape::kNone, version},
     CommandRow{"completion",

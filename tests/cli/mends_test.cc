@@ -225,7 +225,8 @@ TEST_F(Mends, TheReadmeNamesTheCommandsThatReportAsJsonAndNoOther) {
   const std::size_t end = readme.find(" also report as JSON");
   ASSERT_NE(end, std::string::npos);
   const std::string sentence = readme.substr(readme.rfind("\n\n", end), end - readme.rfind("\n\n", end));
-  for (const std::string command : {"run", "validate", "approve", "inspect", "doctor", "version", "completion"})
+  for (const std::string command :
+       {"run", "validate", "approve", "inspect", "doctor", "profiles", "version", "completion"})
     EXPECT_EQ(says({"help", command}).says("--json"), sentence.find("`" + command + "`") != std::string::npos)
         << command;
 }

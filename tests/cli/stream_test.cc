@@ -220,6 +220,8 @@ TEST_F(Stream, TheOtherDocumentsParseToo) {
   scene_.tree().write("work/s.sh", "#!/bin/sh\n", 0755);
   const std::string manifest = scene_.approved("entrypoint: ./s.sh\n");
   for (const std::vector<std::string>& words : {std::vector<std::string>{"doctor", "--json"},
+                                                {"profiles", "--json"},
+                                                {"profiles", "--json", "nodejs"},
                                                 {"validate", "--json", manifest},
                                                 {"inspect", "--json", manifest},
                                                 {"run", "--dry-run", "--json", manifest},

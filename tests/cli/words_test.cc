@@ -45,7 +45,7 @@ TEST_F(Words, AnUnknownCommandListsTheOnesThereAre) {
   EXPECT_EQ(said.err,
             "cordon: error: there is no command \"frobnicate\"\n"
             "  mend: cordon help lists the commands\n"
-            "usage: cordon run|validate|approve|inspect|explain|changes|doctor|version|completion|help …\n");
+            "usage: cordon run|validate|approve|inspect|explain|changes|doctor|profiles|version|completion|help …\n");
   EXPECT_EQ(said.code, 125);
 }
 
@@ -328,6 +328,16 @@ TEST_F(Words, DoctorNamesTheLauncherAndFillsTheFacts) {
   const Finished said = says({"doctor"});
   EXPECT_THAT(said.out, AllOf(HasSubstr("launcher:"), HasSubstr("ready"))) << said;
   EXPECT_FALSE(fs::is_empty(scene_.home() + "/.cache/cordon"));
+}
+
+TEST_F(Words, ProfilesAreListedAndShownByName) {
+  EXPECT_THAT(says({"profiles"}).out, AllOf(HasSubstr("node"), HasSubstr("rust"), HasSubstr("python-index")));
+  const Finished one = says({"profiles", "rust"});
+  EXPECT_EQ(one.code, 0);
+  EXPECT_THAT(one.out, AllOf(HasSubstr("~/.rustup"), HasSubstr("target/"), HasSubstr("Cargo.lock"))) << one;
+  const Finished unknown = says({"profiles", "rsut"});
+  EXPECT_EQ(unknown.code, 125);
+  EXPECT_THAT(unknown.err, HasSubstr("did you mean: cordon profiles rust")) << unknown;
 }
 
 TEST_F(Words, VersionNamesTheBuild) { EXPECT_THAT(says({"version"}).out, HasSubstr("build ")); }
