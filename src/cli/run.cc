@@ -10,6 +10,7 @@
 #include "base/text.h"
 #include "cli/asking.h"
 #include "cli/commands.h"
+#include "cli/explaining.h"
 #include "cli/landings.h"
 #include "cli/launcher.h"
 #include "cli/leavings.h"
@@ -440,7 +441,9 @@ int Job::go() {
   if (const auto& error = outcome->setup_error;
       error && error->step.value > 0 && error->step.value <= plan->steps.size())
     mark_ = enforce::hold::planted_mark(plan->at(error->step));
-  return conclude(report::make_report(*plan, *outcome));
+  report::Report report = report::make_report(*plan, *outcome);
+  explain_paths(*host_, opened_->policy, *plan, report);
+  return conclude(std::move(report));
 }
 
 }  // namespace

@@ -1,8 +1,8 @@
-// What a watched run asked for and did not get: each path that is not there inside, or cannot be written there, with the
-// smallest line of a manifest that would change that.
+// What a watched run asked for and did not get: each path that is not there inside, or cannot be written there, with
+// the smallest line of a manifest that would change that.
 //
-// A pure function of the plan, of what was observed and of what the host says stands at those paths. What is shielded is
-// said to be shielded and never suggested. Nothing is decided by it: the target may have named whatever it liked.
+// A pure function of the plan, of what was observed and of what the host says stands at those paths. What is shielded
+// is said to be shielded and never suggested. Nothing is decided by it: the target may have named whatever it liked.
 #pragma once
 
 #include <cstdint>
