@@ -30,8 +30,12 @@ report::HostPaths ask_host(Host& host, const plan::Plan& plan, const plan::Obser
   return out;
 }
 
-/// Why the line that is suggested would be refused; "" where it would not.
-std::string objection(Host& host, policy::Policy policy, const report::Denial& denial) {
+std::ptrdiff_t lifted(const plan::Plan& plan) {
+  return std::ranges::count(plan.notes, "shield-lifted", &plan::Note::code);
+}
+
+/// Why the line that comes to mind is none to suggest: a plan with it is refused, or shows what is shielded.
+std::string objection(Host& host, policy::Policy policy, const plan::Plan& planned, const report::Denial& denial) {
   const std::size_t open = denial.grant.find('['), close = denial.grant.rfind(']');
   if (open == std::string::npos || close == std::string::npos) return {};
   std::string path = denial.grant.substr(open + 1, close - open - 1);
@@ -40,8 +44,10 @@ std::string objection(Host& host, policy::Policy policy, const report::Denial& d
   (denial.act == "write" ? policy.write : policy.read).push_back(grant);
   const auto decided = verdict(policy, host, Probing::kAssume);
   if (!decided) return {};
-  const auto* refusal = std::get_if<plan::Refusal>(&*decided);
-  return refusal == nullptr || refusal->items.empty() ? std::string() : refusal->items.front().message;
+  if (const auto* with = std::get_if<plan::Plan>(&*decided))
+    return lifted(*with) > lifted(planned) ? "it is shielded: only a line with its own name shows it" : std::string();
+  const auto& items = std::get<plan::Refusal>(*decided).items;
+  return items.empty() ? "a line for it is refused" : items.front().message;
 }
 
 }  // namespace
@@ -53,7 +59,7 @@ void explain_paths(Host& host, const policy::Policy& policy, const plan::Plan& p
   for (report::Denial& denial : denials) {
     if (denial.grant.empty()) continue;
     // What was not tried is not suggested.
-    std::string no = tried++ < kMostTried ? objection(host, policy, denial) : denial.why;
+    std::string no = tried++ < kMostTried ? objection(host, policy, plan, denial) : denial.why;
     if (no.empty()) continue;
     denial.grant.clear();
     denial.why = std::move(no);
@@ -62,6 +68,7 @@ void explain_paths(Host& host, const policy::Policy& policy, const plan::Plan& p
     report.denials_total += denial.count;
     report.denials.push_back(std::move(denial));
   }
+  for (plan::Note& note : report::symptoms(report)) report.notes.push_back(std::move(note));
   host.session.pins().release();
 }
 

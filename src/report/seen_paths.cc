@@ -260,4 +260,30 @@ std::vector<Denial> path_denials(const plan::Plan& plan, const plan::Observation
   return finder.finish();
 }
 
+std::vector<plan::Note> symptoms(const Report& report) {
+  std::vector<plan::Note> out;
+  if (report.ending != Ending::kExited || report.exit_code == 0) return out;
+  const auto any = [&](auto is) { return std::ranges::any_of(report.denials, is); };
+  if (any([](const Denial& one) { return one.act == "connect" || one.act == "look-up"; }))
+    out.push_back({.code = "symptom-network",
+                   .text =
+                       "an error about TLS, a certificate, a proxy or a name that cannot be resolved may come from a "
+                       "host that was denied",
+                   .at = {}});
+  if (report.exit_code == 127)
+    out.push_back({.code = "symptom-127",
+                   .text = "a shell answers 127 where it finds no program of that name: what is not below /usr must be "
+                           "granted to read, and PATH is the sandbox's unless env lists it",
+                   .at = {}});
+  if (report.exit_code == 126 && any([](const Denial& one) { return one.act == "exec"; }))
+    out.push_back({.code = "symptom-126",
+                   .text = "a shell answers 126 where a program may not be started: exec is closed in this run",
+                   .at = {}});
+  if (any([](const Denial& one) { return one.act == "read" && one.why.contains("shielded"); }))
+    out.push_back({.code = "symptom-shielded",
+                   .text = "a credential that is empty, or is not found, may be one that is shielded",
+                   .at = {}});
+  return out;
+}
+
 }  // namespace cordon::report

@@ -33,4 +33,7 @@ std::vector<std::string> paths_to_ask(const plan::Plan& plan, const plan::Observ
 /// Most useful first.
 std::vector<Denial> path_denials(const plan::Plan& plan, const plan::Observations& observed, const HostPaths& host);
 
+/// What an exit code or an error of the target's may come from: said of a run that failed and was watched.
+std::vector<plan::Note> symptoms(const Report& report);
+
 }  // namespace cordon::report
