@@ -11,6 +11,7 @@
 #include "cli/asking.h"
 #include "cli/command.h"
 #include "cli/commands.h"
+#include "cli/explaining.h"
 #include "cli/landings.h"
 #include "cli/launcher.h"
 #include "cli/leavings.h"
@@ -465,7 +466,9 @@ int Job::go() {
     for (plan::Note& note : end_command(*command_, *outcome, state, approval_caller(context_.invocation)))
       tell(std::move(note));
   }
-  return conclude(report::make_report(*plan, *outcome));
+  report::Report report = report::make_report(*plan, *outcome);
+  explain_paths(*host_, opened_->policy, *plan, report);
+  return conclude(std::move(report));
 }
 
 }  // namespace

@@ -136,10 +136,8 @@ enum class RefKind : std::uint8_t { kNone, kPath, kText, kBytes, kList };
 /// Where in the order of steps an op may stand; never falls from record to record.
 enum class Phase : std::uint8_t { kEnter = 1, kNetwork, kRoot, kMounts, kEnterRoot, kTarget, kExecute };
 
-/// The names of the filters that must refuse unshare(CLONE_NEWUSER) and memfd_create; verified where a plan has them.
-inline constexpr const char *kSystemCalls = "system-calls", *kExecList = "exec-list";
-/// Notifies and refuses nothing; every other one that notifies must have each execve refused.
-inline constexpr const char* kWatch = "watch";
+/// Names of filters that must refuse: unshare(CLONE_NEWUSER); memfd_create; nothing. Others that notify: each execve.
+inline constexpr const char *kSystemCalls = "system-calls", *kExecList = "exec-list", *kWatch = "watch";
 
 /// How often an op may occur.
 enum class Times : std::uint8_t { kAny, kAtMostOnce, kOnce };

@@ -91,6 +91,22 @@ void take_layers(const Json& posture, Report& report) {
   });
 }
 
+void take_programs(const Json& record, plan::Observations& observed) {
+  const std::string watching = text_at(record, "watching");
+  if (watching == "paths") observed.watching = plan::Watching::kPaths;
+  if (watching == "programs") observed.watching = plan::Watching::kPrograms;
+  const Json* programs = member(record, "exec_record");
+  if (observed.watching == plan::Watching::kNothing || programs == nullptr) return;
+  observed.complete = flag_at(*programs, "complete");
+  each(*programs, "runs", [&](const Json& one) {
+    observed.programs.push_back({.path = text_at(one, "exe"), .argv = {}, .count = number_at(one, "count")});
+  });
+  each(*programs, "lost", [&](const Json& one) {
+    observed.losses.push_back({.why = text_at(one, "why"), .count = number_at(one, "count")});
+    observed.lost += observed.losses.back().count;
+  });
+}
+
 void take_run(const Json& record, Report& report) {
   report.exit_code = static_cast<int>(number_at(record, "exit_code"));
   report.signal = static_cast<int>(number_at(record, "signal"));
@@ -100,9 +116,11 @@ void take_run(const Json& record, Report& report) {
     report.denials.push_back({.act = text_at(one, "act"),
                               .subject = text_at(one, "subject"),
                               .count = number_at(one, "count"),
-                              .grant = text_at(one, "grant")});
+                              .grant = text_at(one, "grant"),
+                              .why = text_at(one, "why")});
   });
   report.denials_total = number_at(record, "denied_total");
+  take_programs(record, report.observed);
   each(record, "egress", [&](const Json& one) { report.destinations.push_back(destination_of(one)); });
   each(record, "lapses", [&](const Json& one) {
     report.lapses.push_back(
@@ -142,7 +160,7 @@ std::string ending_words(const Report& report) {
 /// What no record can know, said once and only where somebody may look for it.
 constexpr std::string_view kNotKnown =
     "which files the target asked for and did not get is not recorded: a path that no line grants is not there for it, "
-    "and what is granted to read cannot be written";
+    "and what is granted to read cannot be written; cordon run --explain watches for them";
 
 }  // namespace
 
@@ -186,7 +204,9 @@ std::string explanation(const Recorded& recorded, const Style& style) {
   const std::string words = everything(recorded.report, style);
   out += words.empty() ? "nothing that is recorded was denied\n" : words;
   const bool failed = recorded.report.ending != Ending::kExited || recorded.report.exit_code != 0;
-  if (failed) out += laid_out({.prefix = {}, .label = "not known:", .prose = std::string(kNotKnown), .hang = 2}, style);
+  const bool known = recorded.report.observed.watching == plan::Watching::kPaths;
+  if (failed && !known)
+    out += laid_out({.prefix = {}, .label = "not known:", .prose = std::string(kNotKnown), .hang = 2}, style);
   return out;
 }
 

@@ -95,6 +95,7 @@ Json denial_json(const Denial& denial) {
   out["subject"] = denial.subject;
   out["count"] = denial.count;
   out["grant"] = denial.grant;
+  put_text(out, "why", denial.why);
   return out;
 }
 
@@ -197,9 +198,12 @@ Json loss_json(const plan::Loss& loss) {
   return out;
 }
 
+const char* watching_name(plan::Watching watching) { return watching == plan::Watching::kPaths ? "paths" : "programs"; }
+
 /// Every program that was started, where that was asked for.
 void put_exec_record(Json& out, const plan::Observations& observed) {
   if (observed.watching == plan::Watching::kNothing) return;
+  out["watching"] = watching_name(observed.watching);
   Json record;
   record["watched"] = true;
   record["complete"] = observed.complete;
@@ -423,7 +427,9 @@ std::string manifest_document(const nlohmann::ordered_json& policy, const Manife
 std::string record_document(const RunRecord& run, const Report& report) {
   Json out = versioned();
   put_record_head(out, run);
-  put_run(out, report);
+  Report kept = report;  // arguments may hold secrets, and the record stays
+  for (plan::ExecutedProgram& one : kept.observed.programs) one.argv.clear();
+  put_run(out, kept);
   return document(out);
 }
 

@@ -41,10 +41,11 @@ enum class Ending : std::uint8_t {
 
 /// Something that the target tried and was refused, and the smallest line of a manifest that would allow it.
 struct Denial {
-  std::string act;      ///< "exec", "connect", "look-up"
+  std::string act;      ///< "exec", "connect", "look-up"; of a run that was watched "read", "write"
   std::string subject;  ///< unquoted, from the target; may be empty (unreadable); "host:port"
   std::uint64_t count = 1;
-  std::string grant;  ///< "exec: all"
+  std::string grant;  ///< "exec: all"; "" where no line allows it
+  std::string why;    ///< of a path: what it is inside
   friend bool operator==(const Denial&, const Denial&) = default;
 };
 

@@ -98,11 +98,36 @@ void say_ending(Lines& lines, const Report& report) {
   }
 }
 
+bool is_of_a_path(const Denial& denial) { return denial.act == "read" || denial.act == "write"; }
+
+std::string_view verb_of(const Denial& denial) {
+  if (denial.act == "exec") return "starting";
+  if (denial.act == "connect") return "reaching";
+  if (denial.act == "read") return "reading";
+  return denial.act == "write" ? "writing" : "looking up";
+}
+
 std::string denied_act(const Denial& denial) {
-  const bool exec = denial.act == "exec";
-  const std::string what = exec && denial.subject.empty() ? "a program" : base::shown(denial.subject);
-  const std::string verb = exec ? "starting" : denial.act == "connect" ? "reaching" : "looking up";
-  return denial.count > 1 ? fmt::format("{} {} ({} times)", verb, what, denial.count) : verb + " " + what;
+  const bool unknown = denial.act == "exec" && denial.subject.empty();
+  std::string out = fmt::format("{} {}", verb_of(denial), unknown ? "a program" : base::shown(denial.subject));
+  if (denial.count > 1) out += fmt::format(" ({} times)", denial.count);
+  return denial.why.empty() ? out : fmt::format("{}: {}", out, denial.why);
+}
+
+/// "read: [a]" and "read: [b]" are "read: [a, b]".
+void say_path_grants(Lines& lines, const Report& report) {
+  for (const std::string_view key : {"read", "write"}) {
+    const std::string start = fmt::format("{}: [", key);
+    std::string all;
+    std::size_t left = lines.most(kDenialsShown);
+    for (const Denial& denial : report.denials) {
+      if (denial.act != key || !denial.grant.starts_with(start) || left == 0) continue;
+      all += all.empty() ? start : ", ";
+      all += denial.grant.substr(start.size(), denial.grant.size() - start.size() - 1);
+      --left;
+    }
+    if (!all.empty()) lines.mend(fmt::format("to allow it, write in the manifest: {}]", all));
+  }
 }
 
 /// One for each kind of grant; of hosts, the first few.
@@ -111,12 +136,13 @@ void say_grants(Lines& lines, const Report& report) {
   std::vector<std::string_view> said;
   for (const Denial& denial : report.denials) {
     const bool told = std::ranges::find(said, std::string_view(denial.grant)) != said.end();
-    if (said.size() == most || told || denial.grant.empty()) continue;
+    if (said.size() == most || told || denial.grant.empty() || is_of_a_path(denial)) continue;
     said.emplace_back(denial.grant);
     const bool port_unknown = denial.act == "look-up";
     lines.mend(fmt::format("to allow it, write in the manifest: {}{}", denial.grant,
                            port_unknown ? " with the port that it is to reach there" : ""));
   }
+  say_path_grants(lines, report);
 }
 
 std::string destination_words(const plan::Destination& one) {
@@ -217,6 +243,38 @@ void say_denials(Lines& lines, const Report& whole) {
   say_grants(lines, report);
 }
 
+/// Only where somebody asked for it.
+void say_programs(Lines& lines, const Report& report) {
+  const plan::Observations& observed = report.observed;
+  const bool asked = observed.watching == plan::Watching::kPrograms || lines.is_everything();
+  if (!asked || observed.watching == plan::Watching::kNothing) return;
+  std::vector<std::pair<std::string_view, std::uint64_t>> programs;
+  std::uint64_t starts = 0;
+  for (const plan::ExecutedProgram& one : observed.programs) {
+    const auto known = std::ranges::find(programs, std::string_view(one.path), [](const auto& it) { return it.first; });
+    if (known == programs.end()) programs.emplace_back(one.path, one.count);
+    if (known != programs.end()) known->second += one.count;
+    starts += one.count;
+  }
+  std::vector<std::string> words;
+  for (const auto& [path, count] : programs) {
+    if (words.size() == lines.most(kDenialsShown)) break;
+    words.push_back(count == 1 ? base::shown(path) : fmt::format("{} ({} times)", base::shown(path), count));
+  }
+  std::string prose = fmt::format("{} started: {}", starts, base::join(words, ", "));
+  if (words.size() < programs.size()) prose += fmt::format(" and {} others", programs.size() - words.size());
+  lines.say("programs:", Paint::kNone, prose);
+}
+
+/// What is missing from what was watched for.
+void say_losses(Lines& lines, const Report& report) {
+  if (report.observed.lost == 0) return;
+  std::vector<std::string> words;
+  for (const plan::Loss& loss : report.observed.losses) words.push_back(fmt::format("{} {}", loss.count, loss.why));
+  lines.say("not complete:", Paint::kYellow,
+            fmt::format("{} calls could not be told ({})", report.observed.lost, base::join(words, ", ")));
+}
+
 /// Said after every run: what was accepted once is easily forgotten.
 void say_aliases(Lines& lines, const Report& report) {
   const auto& aliases = report.accepted_aliases;
@@ -265,6 +323,8 @@ std::string told(const Report& report, const Style& style, Extent extent) {
   Lines lines(style, extent);
   if (extent == Extent::kOneScreen || report.ending == Ending::kLapsed) say_ending(lines, report);
   say_denials(lines, report);
+  say_programs(lines, report);
+  say_losses(lines, report);
   say_allowed_on_request(lines, report);
   say_untunneled(lines, report);
   say_blocked(lines, report);

@@ -1,8 +1,8 @@
-// What a watched run asked for and did not get: each path that is not there inside, or cannot be written there, with the
-// smallest line of a manifest that would change that.
+// What a watched run asked for and did not get: each path that is not there inside, or cannot be written there, with
+// the smallest line of a manifest that would change that.
 //
-// A pure function of the plan, of what was observed and of what the host says stands at those paths. What is shielded is
-// said to be shielded and never suggested. Nothing is decided by it: the target may have named whatever it liked.
+// A pure function of the plan, of what was observed and of what the host says stands at those paths. What is shielded
+// is said to be shielded and never suggested. Nothing is decided by it: the target may have named whatever it liked.
 #pragma once
 
 #include <cstdint>
@@ -32,5 +32,8 @@ std::vector<std::string> paths_to_ask(const plan::Plan& plan, const plan::Observ
 
 /// Most useful first.
 std::vector<Denial> path_denials(const plan::Plan& plan, const plan::Observations& observed, const HostPaths& host);
+
+/// What an exit code or an error of the target's may come from: said of a run that failed and was watched.
+std::vector<plan::Note> symptoms(const Report& report);
 
 }  // namespace cordon::report

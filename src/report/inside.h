@@ -1,0 +1,43 @@
+// What a plan shows of a path: there or not, to be read or written, shielded. Pure, by the plan's steps alone.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+
+#include "plan/plan.h"
+
+namespace cordon::report {
+
+enum class Sight : std::uint8_t {
+  kAbsent,
+  kOwn,       ///< of the sandbox itself: its proc, its devices, what it made, what every run sees of the system
+  kReadable,  ///< by a line of the policy
+  kWritable,
+  kScratch,  ///< writable, empty at first, gone with the run
+  kHidden,   ///< shielded: empty
+  kHeld,     ///< shielded: may be read
+};
+
+class Inside {
+ public:
+  explicit Inside(const plan::Plan& plan);
+  [[nodiscard]] Sight at(std::string_view path) const;
+  /// The path with the links that the sandbox itself made followed: /bin/sh is /usr/bin/sh.
+  [[nodiscard]] std::string resolved(std::string_view path) const;
+
+ private:
+  struct Place {
+    Sight sight = Sight::kOwn;
+    bool covers = true;  ///< what is below it as well
+  };
+  void put(const plan::Step& step);
+  std::map<std::string, Place, std::less<>> places_;
+  std::map<std::string, std::string, std::less<>> links_;
+};
+
+/// "/a" of "/a/b", "/" of "/a" and of "/".
+std::string_view parent_of(std::string_view path);
+
+}  // namespace cordon::report

@@ -1,0 +1,116 @@
+// `run --record-exec` and `run --explain`: what a watched run started, and what it asked for and did not get.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "support/promise.h"
+
+namespace cordon::test {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::Not;
+
+class WatchedRun : public testing::TestWithParam<Identity> {
+ protected:
+  void script(const std::string& lines) const { scene.tree().write("work/s.sh", "#!/bin/sh\n" + lines + "\n", 0755); }
+  [[nodiscard]] Finished ran(const std::vector<std::string>& flags, const std::string& lines = {}) const {
+    return scene.sandboxed("entrypoint: ./s.sh\nexec: all\n" + lines, flags);
+  }
+  Scene scene{GetParam()};
+};
+INSTANTIATE_TEST_SUITE_P(As, WatchedRun, testing::ValuesIn(identities()), identity_name);
+
+TEST_P(WatchedRun, EveryProgramIsRecordedWhereThatIsAskedFor) {
+  script("/usr/bin/id > /dev/null; /usr/bin/id > /dev/null; exec /usr/bin/env true");
+  const Finished told = ran({"--record-exec"});
+  EXPECT_EQ(told.code, 0) << told;
+  EXPECT_TRUE(told.says("programs: 5 started:")) << told;
+  EXPECT_TRUE(told.says("/usr/bin/id (2 times)")) << told;
+  EXPECT_EQ(told.out, "");
+  const Finished json = ran({"--record-exec", "--json"});
+  EXPECT_THAT(json.out, AllOf(HasSubstr("\"exec_record\":{\"watched\":true,\"complete\":true"),
+                              HasSubstr("\"argv\":[\"/usr/bin/env\",\"true\"]"), HasSubstr("ld-linux")));
+  EXPECT_EQ(ran({}).err, "") << "nobody asked";
+  EXPECT_THAT(ran({"--json"}).out, Not(HasSubstr("exec_record")));
+}
+
+TEST_P(WatchedRun, ItsRecordKeepsNoArguments) {
+  script("/usr/bin/env SECRET-WORD=1 true");
+  EXPECT_EQ(ran({"--record-exec"}).code, 0);
+  const Finished record = scene.cordon({"explain", "--json"}).run();
+  EXPECT_THAT(record.out, AllOf(HasSubstr("exec_record"), HasSubstr("/usr/bin/env"), Not(HasSubstr("SECRET-WORD"))));
+  EXPECT_THAT(scene.cordon({"explain"}).run().out, HasSubstr("programs: 3 started"));
+}
+
+TEST_P(WatchedRun, AClosedExecIsClosedAndRecordedAllTheSame) {
+  script("/usr/bin/id");
+  const Finished closed = scene.sandboxed("entrypoint: ./s.sh\n", {"--record-exec"});
+  EXPECT_EQ(closed.code, 126) << closed;
+  EXPECT_TRUE(closed.says("denied: starting /usr/bin/id")) << closed;
+  EXPECT_TRUE(closed.says("programs: 1 started:")) << closed;
+  EXPECT_EQ(scene.sandboxed("entrypoint: ./s.sh\n", {"--explain"}).code, 126);
+}
+
+TEST_P(WatchedRun, WhatIsNotGrantedIsToldWithTheLineThatGrantsItAndThatLineHolds) {
+  const std::string data = scene.tree().write("home/data/file.txt", "found it\n");
+  script("cat " + data);
+  const Finished blind = ran({});
+  EXPECT_NE(blind.code, 0);
+  EXPECT_FALSE(blind.says("write in the manifest")) << "not watched";
+  const Finished told = ran({"--explain"});
+  EXPECT_EQ(told.code, blind.code) << told;
+  EXPECT_TRUE(told.says("denied: reading " + data)) << told;
+  EXPECT_TRUE(told.says("write in the manifest: read: [" + data + "]")) << told;
+  EXPECT_THAT(scene.cordon({"explain"}).run().out, HasSubstr("file.txt"));
+  const Finished granted = ran({"--explain"}, "read: [" + data + "]\n");
+  EXPECT_EQ(granted.out, "found it\n") << granted;
+  EXPECT_FALSE(granted.says("denied:")) << granted;
+}
+
+TEST_P(WatchedRun, WhatMayOnlyBeReadIsToldWhereItIsWritten) {
+  scene.tree().write("home/proj/.cache/old", "");
+  const std::string proj = scene.home() + "/proj";
+  script("echo x > " + proj + "/.cache/new");
+  const Finished told = ran({"--explain"}, "read: [" + proj + "]\n");
+  EXPECT_NE(told.code, 0);
+  EXPECT_TRUE(told.says("a cache, and it is granted for reading only")) << told;
+  EXPECT_TRUE(told.says("write: [" + proj + "/.cache]")) << told;
+  const Finished granted = ran({"--explain"}, "read: [" + proj + "]\nwrite: [" + proj + "/.cache]\n");
+  EXPECT_EQ(granted.code, 0) << granted;
+  EXPECT_TRUE(fs::exists(proj + "/.cache/new"));
+}
+
+TEST_P(WatchedRun, WhatIsShieldedIsNeverSuggested) {
+  const std::string key = scene.tree().write("home/.ssh/id_ed25519", "PLANTED");
+  const std::string netrc = scene.tree().write("home/.netrc", "PLANTED");
+  script("cat " + key + "; cat " + netrc);
+  for (const std::string grant : {std::string(), "read: [" + scene.home() + "]\n"}) {
+    const Finished told = ran({"--explain"}, grant);
+    EXPECT_THAT(told.out, Not(HasSubstr("PLANTED")));
+    EXPECT_TRUE(told.says("id_ed25519")) << told;
+    EXPECT_TRUE(told.says("shield") || told.says("credentials")) << told;
+    EXPECT_FALSE(told.says("write in the manifest: read:")) << told;
+  }
+}
+
+TEST_P(WatchedRun, ACleanRunSaysNothing) {
+  script("test -e /nowhere/at/all; ls / > /dev/null");
+  const Finished clean = ran({"--explain"});
+  EXPECT_EQ(clean.code, 0);
+  EXPECT_EQ(clean.err, "");
+}
+
+TEST_P(WatchedRun, NamesOfAnyBytesAreQuoted) {
+  script("cat \"$(printf '/tmp/\\033[31mred\\n')\" 2> /dev/null; cat /proc/self/fd/99 2> /dev/null; true");
+  const Finished told = ran({"--explain"});
+  EXPECT_EQ(told.code, 0);
+  EXPECT_THAT(told.err, Not(HasSubstr("\x1b[31m")));
+}
+
+}  // namespace
+}  // namespace cordon::test
