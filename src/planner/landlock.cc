@@ -16,6 +16,7 @@
 #include "planner/base.h"
 #include "planner/host.h"
 #include "planner/known_hosts.h"
+#include "planner/own_home.h"
 #include "planner/path_text.h"
 
 namespace cordon::planner {
@@ -182,7 +183,10 @@ void add_mounts(Draft& draft, const Arranged& arranged, Rules& rules, Rules& aft
                                      : kReadFile | (reads_execute ? kExecute : 0);
     if (!siblings.add(want, access, after)) rules.add(want.path, access, want.directory);
   }
-  rules.add("/tmp", kReadFile | kWriteFile | kTruncate | kIoctlDev | kChange | write_execute, true);
+  const std::uint64_t own = kReadFile | kWriteFile | kTruncate | kIoctlDev | kChange | write_execute;
+  rules.add("/tmp", own, true);
+  if (const std::string home = empty_home(draft.policy, draft.facts, arranged); !home.empty())
+    rules.add(home, own, true);
 }
 
 }  // namespace

@@ -24,6 +24,7 @@
 #include "planner/landlock.h"
 #include "planner/mounts.h"
 #include "planner/network.h"
+#include "planner/own_home.h"
 #include "planner/own_places.h"
 #include "planner/path_text.h"
 #include "planner/privileges.h"
@@ -103,7 +104,7 @@ void mount_all(Draft& draft, const Identity& identity, const Arranged& arranged,
   }
 }
 
-void mount_own(Draft& draft) {
+void mount_own(Draft& draft, const Arranged& arranged) {
   const auto point = [&](const char* path) {
     draft.step(plan::step::MakeDirectory{.target = path, .mode = 0755}, Layer::kFilesystem, "base");
   };
@@ -120,6 +121,14 @@ void mount_own(Draft& draft) {
                                     .attributes = {.read_only = false, .noexec = !writes_execute(draft.policy)}},
              Layer::kFilesystem, limited ? fmt::format("limits.tmp: {}", base::shown(limits.tmp)) : "base",
              limited ? limits.tmp_at.span : base::Span{});
+  const std::string home = empty_home(draft.policy, draft.facts, arranged);
+  if (home.empty()) return;
+  point(home.c_str());
+  draft.step(plan::step::MountTmpfs{.target = home,
+                                    .size_bytes = kTmpBytes,
+                                    .mode = 01777,
+                                    .attributes = {.read_only = false, .noexec = !writes_execute(draft.policy)}},
+             Layer::kFilesystem, "an empty home of the run's own");
 }
 
 void make_links(Draft& draft, const Arranged& arranged, bool base) {
@@ -172,7 +181,7 @@ void build(Draft& draft, const Identity& identity, const Program& program, const
   build_base(draft, identity, arranged);
   make_base_files(draft, arranged, identity, environment.home);
   make_known_hosts(draft, arranged);
-  mount_own(draft);
+  mount_own(draft, arranged);
   mount_all(draft, identity, arranged, false);
   make_links(draft, arranged, false);
   draft.step(plan::step::EnterRoot{}, Layer::kFilesystem, "base");
@@ -250,6 +259,7 @@ Verdict plan(const policy::Policy& policy, const plan::HostFacts& facts, Memory&
   std::vector<Want> wants;
   std::vector<Link> links;
   want_base(facts, wants, links);
+  want_home_links(draft, links);
   want_grants(draft, identity, wants, links);
   const policy::shield::Rules& rules = shield_rules(facts, memory);
   const Shields shields(policy, facts, rules);
