@@ -27,6 +27,11 @@ namespace draft = policy::draft;
 constexpr std::size_t kMostRounds = 25;
 constexpr int kMostJudgements = 16;
 
+bool is_of_the_network(const plan::Refusal& refusal) {
+  return std::ranges::all_of(refusal.items,
+                             [](const plan::RefusedItem& item) { return item.layer == plan::Layer::kNetwork; });
+}
+
 class Profile {
  public:
   Profile(Context& context, const Arguments& arguments)
@@ -55,6 +60,7 @@ class Profile {
   draft::Forwarding forwarding_ = draft::Forwarding::kRefused;
   OwnDirectory own_ = OwnDirectory::kWritten;
   policy::Policy watched_policy_;
+  bool sees_network_ = true;  ///< a host without the means to ask about destinations runs without a network at all
   plan::Outcome last_;
   report::ProfileView view_;
 };
@@ -98,11 +104,13 @@ base::Result<WatchedRun, Stop> Profile::watch(const draft::Proposal& chosen) {
       policy.write.insert(policy.write.end(), existing_->policy.write.begin(), existing_->policy.write.end());
     }
     policy = draft::compose(policy, {.wants = chosen.wants}, subject_.anchors);
+    if (!sees_network_) policy.posture.ask = false;
     watched_policy_ = policy;
     CORDON_TRY(auto ran, watch_run(context_, policy, settings));
     if (auto* run = std::get_if<WatchedRun>(&ran)) return std::move(*run);
-    // Its own directory may be what cannot be granted; then it is watched without.
     const auto& refusal = std::get<plan::Refusal>(ran);
+    if (std::exchange(sees_network_, sees_network_ && !is_of_the_network(refusal)) != sees_network_) continue;
+    // Its own directory may be what cannot be granted; then it is watched without.
     const bool by_grants = std::ranges::all_of(refusal.items, &plan::RefusedItem::is_grant);
     if (!by_grants || own_ == OwnDirectory::kNotGranted) return base::fail(stop(report::refused(refusal)));
     own_ = own_ == OwnDirectory::kWritten ? OwnDirectory::kRead : OwnDirectory::kNotGranted;
@@ -119,6 +127,11 @@ base::Result<void, Stop> Profile::judge(Host& host, draft::Proposal& proposal) {
     const bool changed = refusal != nullptr ? draft::withhold_refused(proposal, *refusal)
                                             : draft::withhold_lifted(proposal, std::get<plan::Plan>(decided));
     if (changed) continue;
+    // A home that only withheld lines led to.
+    const bool below_home = std::ranges::any_of(proposal.wants, [&](const draft::Want& want) {
+      return draft::relocatable(want.path, subject_.anchors).starts_with("~/");
+    });
+    if (!below_home) std::erase(proposal.env, "HOME");
     if (refusal != nullptr)
       view_.notes.push_back("a run of the draft would be refused: " + report::reason(report::refused(*refusal)));
     return {};
@@ -132,7 +145,6 @@ base::Result<draft::Proposal, Stop> Profile::proposal_of(WatchedRun& run) {
                                         .outcome = run.outcome,
                                         .facts = run.host.facts,
                                         .project = subject_.project,
-                                        .first_program = planner::resolved_program(watched_policy_, run.host.facts),
                                         .script = subject_.script,
                                         .began_ns = run.began_ns,
                                         .forwarding = forwarding_});
@@ -174,6 +186,8 @@ void Profile::say_what_is_missing(const Choosing& choosing) {
         last_.exit_code, missed));
   if (chosen.unnamed > 0)
     view_.notes.push_back(fmt::format("{} connections had no name that a rule could hold", chosen.unnamed));
+  if (!sees_network_)
+    view_.notes.emplace_back("this host cannot show what the program reached for: it ran without any network");
   if (last_.exit_code == 127)
     view_.notes.emplace_back(
         "code 127 is a shell's word for a command that is not on PATH, which is /usr/bin:/bin inside");

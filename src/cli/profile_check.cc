@@ -78,7 +78,6 @@ base::Result<int, Stop> check_profile(Context& context, const Arguments& argumen
                       .outcome = run.outcome,
                       .facts = run.host.facts,
                       .project = entrypoint.substr(0, std::max<std::size_t>(entrypoint.rfind('/'), 1)),
-                      .first_program = {},
                       .script = {},
                       .began_ns = run.began_ns,
                       .forwarding = draft::Forwarding::kRefused});

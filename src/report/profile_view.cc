@@ -167,8 +167,7 @@ std::string profile_document(const ProfileView& view, const std::string& policy)
   if (!view.flagged.empty()) out["flagged"] = json_of(view.flagged);
   if (!view.blocked_hosts.empty()) out["blocked_hosts"] = view.blocked_hosts;
   if (!view.differences.empty()) out["differences"] = view.differences;
-  if (view.merged)
-    out["merged"] = {{"kept", view.kept}, {"approval_voided", view.approval_voided}, {"layout_kept", view.layout_kept}};
+  if (view.merged) out["merged"] = {{"approval_voided", view.approval_voided}, {"layout_kept", view.layout_kept}};
   out["seen"] = {{"runtime", view.runtime}, {"scratch", view.scratch}, {"lost", view.lost}, {"unnamed", view.unnamed}};
   return document(out);
 }

@@ -41,7 +41,6 @@ struct ProfileView {
   std::vector<std::string> started;  ///< programs that the run started itself
   std::vector<ProfileRemark> withheld, flagged;
   std::vector<std::string> blocked_hosts;
-  std::vector<std::string> kept;         ///< of a merged manifest: lines that this run did not need
   std::vector<std::string> differences;  ///< --check: what the manifest does not allow
   std::vector<std::string> incomplete;   ///< why the draft cannot be vouched for; empty where it can
   std::vector<std::string> notes;

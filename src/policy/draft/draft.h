@@ -89,7 +89,6 @@ struct Watched {
   const plan::Outcome& outcome;
   const plan::HostFacts& facts;  ///< with answers about paths_to_ask()
   std::string project;           ///< real: the directory that the program belongs to
-  std::string first_program;     ///< real: what was started first
   std::string_view script;       ///< the entrypoint's text, or ""
   std::int64_t began_ns = 0;     ///< since the epoch: what is younger was made by the run
   Forwarding forwarding = Forwarding::kRefused;

@@ -30,6 +30,7 @@ class Draft : public testing::Test {
       directory(path);
     file("/home/me/tool/fetch.py");
     bind("/usr", "base", true);
+    starts("/usr/bin/python3.11");
     bind("/home/me/tool", "write: .", false);
     bind("/usr/bin/python3", "interpreter", true);
     for (const char* own : {"/tmp", "/home/me"})
@@ -43,6 +44,11 @@ class Draft : public testing::Test {
                           {}});
   }
 
+  void starts(const std::string& path) {
+    plan::step::Execute execute;
+    execute.path = path;
+    plan.steps.push_back({execute, plan::Layer::kExec, "entrypoint", {}});
+  }
   void bind(const std::string& path, std::string reason, bool read_only) {
     plan::step::Bind bind;
     bind.source = bind.target = path;
@@ -97,7 +103,6 @@ class Draft : public testing::Test {
                                    .outcome = outcome,
                                    .facts = facts,
                                    .project = std::string(kProject),
-                                   .first_program = "/usr/bin/python3.11",
                                    .script = script,
                                    .began_ns = 1'000,
                                    .forwarding = forwarding});

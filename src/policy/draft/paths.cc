@@ -179,7 +179,7 @@ void Paths::write_file(const ObservedPath& one, const PathFact& known) {
 }
 
 void Paths::take_read(const ObservedPath& one, const PathFact& known) {
-  if (is_bytecode(one.path)) {
+  if (is_bytecode(one.path) || is_library_setting(one.path)) {
     ++runtime_;
     return;
   }

@@ -78,6 +78,12 @@ bool is_bytecode(std::string_view path) {
   return path.ends_with("/__pycache__") || path.contains("/__pycache__/");
 }
 
+bool is_library_setting(std::string_view path) {
+  constexpr std::array kFiles = std::to_array<std::string_view>(
+      {"/etc/host.conf", "/etc/ld.so.preload", "/etc/localtime", "/etc/nsswitch.conf", "/etc/resolv.conf"});
+  return std::ranges::find(kFiles, path) != kFiles.end();
+}
+
 std::string home_above(std::string_view path, const plan::HostFacts& facts) {
   for (const std::string& home : own_homes(facts))
     if (within(path, home) && path != home) return home;

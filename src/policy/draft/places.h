@@ -21,6 +21,9 @@ Purpose purpose_of(std::string_view path, std::string_view project, const plan::
 /// What Python keeps beside its modules: made anew where it is missing, and a place to plant code in.
 bool is_bytecode(std::string_view path);
 
+/// What the C library looks at in every process and does without.
+bool is_library_setting(std::string_view path);
+
 /// Below the caller's home, and in a directory of it that begins with a dot: settings and caches.
 bool is_hidden_in_home(std::string_view path, const plan::HostFacts& facts);
 

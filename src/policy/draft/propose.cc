@@ -20,13 +20,21 @@ using plan::Reach;
 
 constexpr std::size_t kMostAsked = std::size_t{1} << 15;
 
+/// What the launcher started.
+std::string first_program(const plan::Plan& plan) {
+  for (const plan::Step& step : plan.steps)
+    if (const auto* execute = std::get_if<plan::step::Execute>(&step.act)) return execute->path;
+  return {};
+}
+
 /// Everything that was started but the program itself, which the launcher starts once.
 std::vector<plan::ExecutedProgram> started_by_it(const Watched& run) {
   std::vector<plan::ExecutedProgram> out;
+  const std::string program = first_program(run.plan);
   bool first = true;
   for (const plan::ExecutedProgram& one : run.outcome.observations.programs) {
     plan::ExecutedProgram rest = one;
-    if (first && one.path == run.first_program) {
+    if (first && one.path == program) {
       first = false;
       --rest.count;
     }
