@@ -109,7 +109,10 @@ base::Result<WatchedRun, Stop> Profile::watch(const draft::Proposal& chosen) {
     CORDON_TRY(auto ran, watch_run(context_, policy, settings));
     if (auto* run = std::get_if<WatchedRun>(&ran)) return std::move(*run);
     const auto& refusal = std::get<plan::Refusal>(ran);
-    if (std::exchange(sees_network_, sees_network_ && !is_of_the_network(refusal)) != sees_network_) continue;
+    if (sees_network_ && is_of_the_network(refusal)) {
+      sees_network_ = false;
+      continue;
+    }
     // Its own directory may be what cannot be granted; then it is watched without.
     const bool by_grants = std::ranges::all_of(refusal.items, &plan::RefusedItem::is_grant);
     if (!by_grants || own_ == OwnDirectory::kNotGranted) return base::fail(stop(report::refused(refusal)));
