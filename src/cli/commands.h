@@ -12,7 +12,6 @@ namespace cordon::cli {
 /// Exit codes of Cordon's own; everything else is the target's.
 inline constexpr int kRefused = 125;
 inline constexpr int kNotReady = 3;
-inline constexpr int kNotVouchedFor = 4;
 
 struct Context {
   const Invocation& invocation;
@@ -20,7 +19,6 @@ struct Context {
 };
 
 int run(Context& context, const Arguments& arguments);
-int profile(Context& context, const Arguments& arguments);
 int validate(Context& context, const Arguments& arguments);
 int approve(Context& context, const Arguments& arguments);
 int inspect(Context& context, const Arguments& arguments);

@@ -8,6 +8,7 @@
 #include "base/text.h"
 #include "policy/approval/draft_file.h"
 #include "policy/manifest/manifest.h"
+#include "policy/manifest/rewrite.h"
 
 namespace cordon::cli {
 namespace {

@@ -4,6 +4,7 @@
 #include <array>
 
 #include "cli/commands.h"
+#include "cli/profile.h"
 
 namespace cordon::cli {
 namespace {
@@ -78,7 +79,7 @@ constexpr std::array kJsonOnlyFlags = {kJson};
 constexpr std::array kCommands = {
     CommandRow{"run", "MANIFEST", Operands::kRun, Complete::kFile,
                "run a manifest's program under its approved permissions", kRunFlags, JsonShape::kStream, run},
-    CommandRow{"profile", "SCRIPT", Operands::kProgram, Complete::kFile,
+    CommandRow{"profile", "SCRIPT", Operands::kRun, Complete::kFile,
                "run a program watched, and draft its manifest from what it asks for", kProfileFlags,
                JsonShape::kDocument, profile},
     CommandRow{"validate", "MANIFEST", Operands::kOne, Complete::kFile,

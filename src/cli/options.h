@@ -23,13 +23,7 @@ struct OptionRow {
   Complete complete = Complete::kNothing;
 };
 
-enum class Operands {
-  kNone,
-  kOne,
-  kOptional,
-  kRun,      ///< one, or a command behind the dashes
-  kProgram,  ///< one and its arguments behind the dashes, or a command there; or neither
-};
+enum class Operands { kNone, kOne, kOptional, kRun };
 
 /// What `--json` promises for a mistake on the command line: an object instead of text.
 enum class JsonShape { kNone, kDocument, kStream };

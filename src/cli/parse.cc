@@ -43,13 +43,8 @@ std::string mend_of_more(const std::vector<std::string>& operands) {
   return fmt::format("the program's arguments stand in its manifest: args: [{}]", list);
 }
 
-/// Behind its dashes a command stands whole, and a script's arguments.
-bool takes_a_program(const CommandRow& command) {
-  return command.operands == Operands::kRun || command.operands == Operands::kProgram;
-}
-
 Refused too_many(const CommandRow& command, const Arguments& arguments) {
-  if (command.operands == Operands::kProgram) {
+  if (command.name == "profile") {
     std::string line;
     for (const std::string& word : arguments.operands) line += " " + base::shown(word);
     const std::string first = " " + base::shown(arguments.operands.front());
@@ -160,7 +155,7 @@ base::Result<Arguments, Refused> parse(const CommandRow& command, const std::vec
     if (word.size() > 1 && word.front() == '-') return base::fail(unknown_flag(command, word));
     out.operands.push_back(word);
   }
-  if (out.dashes && !takes_a_program(command)) {  // elsewhere it only ends the flags
+  if (out.dashes && command.operands != Operands::kRun) {  // elsewhere it only ends the flags
     out.operands.insert(out.operands.end(), out.after.begin(), out.after.end());
   }
   CORDON_OK(check_operands(command, out));

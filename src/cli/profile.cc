@@ -1,4 +1,5 @@
-// `cordon profile`: a program is run watched, and a manifest is drafted from what it asked for.
+#include "cli/profile.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -10,7 +11,6 @@
 #include "cli/commands.h"
 #include "cli/draft_file.h"
 #include "cli/global_config.h"
-#include "cli/profile_check.h"
 #include "cli/question.h"
 #include "cli/subject.h"
 #include "cli/watched_run.h"

@@ -1,10 +1,9 @@
-#include "cli/profile_check.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
 
 #include "base/text.h"
+#include "cli/profile.h"
 #include "cli/watched_run.h"
 #include "planner/planner.h"
 #include "policy/draft/draft.h"

@@ -77,17 +77,6 @@ base::Result<Policy, base::Diagnostics> resolve(Policy policy, const Anchors& an
 /// again and holds the same policy and exactly this provenance; where that cannot be had, a Diagnostic says why.
 base::Result<std::string, base::Diagnostics> with_provenance(std::string_view text, const Provenance& provenance);
 
-/// A text with other permissions in it.
-struct Rewritten {
-  std::string text;
-  bool layout_kept = true;  ///< false: written anew, comments are gone
-};
-
-/// The text with the program, its interpreter and the grants of `wanted`: what is missing is added behind its fellows,
-/// what `wanted` has no more is taken out, every other byte stays. Where the layout leaves no plain place for that the
-/// text is written anew. Provenance is left as it stands: with_provenance() comes after.
-base::Result<Rewritten, base::Diagnostics> with_permissions(std::string_view text, const Policy& wanted);
-
 enum class ProvenanceBlock { kOmit, kInclude };
 
 /// The policy as YAML in one canonical layout: keys in the table's order, sets sorted, scalars quoted where they need

@@ -1,4 +1,5 @@
-// with_permissions(): other grants in a manifest that a person wrote, comments and layout kept.
+#include "policy/manifest/rewrite.h"
+
 #include <algorithm>
 #include <optional>
 #include <string>

@@ -1,3 +1,5 @@
+#include "policy/manifest/rewrite.h"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
