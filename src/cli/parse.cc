@@ -62,7 +62,8 @@ Refused too_many(const CommandRow& command, const Arguments& arguments) {
 base::Result<void, Refused> check_operands(const CommandRow& command, const Arguments& arguments) {
   const std::size_t most = command.operands == Operands::kNone ? 0 : 1;
   if (arguments.operands.size() > most) return base::fail(too_many(command, arguments));
-  const bool needed = command.operands == Operands::kOne || (command.operands == Operands::kRun && !arguments.dashes);
+  const bool without = arguments.dashes || arguments.has("--check");
+  const bool needed = command.operands == Operands::kOne || (command.operands == Operands::kRun && !without);
   if (needed && arguments.operands.empty())
     return base::fail(mistake(command, "missing-operand", fmt::format("{} needs a {}", command.name, command.operand)));
   return {};
