@@ -4,6 +4,7 @@
 #include <array>
 
 #include "cli/commands.h"
+#include "cli/profile.h"
 
 namespace cordon::cli {
 namespace {
@@ -81,6 +82,18 @@ constexpr std::array kValidateFlags = {
     kAcceptAlias,
     kJson,
 };
+constexpr std::array kProfileFlags = {
+    OptionRow{"--interpreter", "PROGRAM", "what the script is run by, where its first line does not say"},
+    OptionRow{"--out", "FILE", "where the draft goes (SCRIPT.manifest.yaml; - for standard output)", Times::kOnce,
+              Complete::kFile},
+    OptionRow{"--allow-network", "", "let the watched run reach any host (asked at a terminal)"},
+    OptionRow{"--check", "MANIFEST", "run what it names under it, and fail where it asks for more", Times::kOnce,
+              Complete::kFile},
+    kAllowAddress,
+    kUpstreamProxy,
+    kAcceptAlias,
+    kJson,
+};
 constexpr std::array kApproveFlags = {
     OptionRow{"--yes", "", "stamp without asking"},
     OptionRow{"--pin", "", "let the stamp cover the entrypoint's content too"},
@@ -120,6 +133,9 @@ constexpr std::array kCommands = {
     CommandRow{"run", "MANIFEST | -- COMMAND", Operands::kRun, Complete::kFile,
                "run a manifest's program under its approved permissions, or a command under its ecosystem's profile",
                kRunFlags, JsonShape::kStream, run},
+    CommandRow{"profile", "SCRIPT", Operands::kRun, Complete::kFile,
+               "run a program watched, and draft its manifest from what it asks for", kProfileFlags,
+               JsonShape::kDocument, profile},
     CommandRow{"validate", "MANIFEST", Operands::kOne, Complete::kFile,
                "what a manifest grants here, and whether it would run", kValidateFlags, JsonShape::kDocument, validate},
     CommandRow{"approve", "MANIFEST", Operands::kOne, Complete::kFile, "read the permissions, then stamp them",

@@ -44,6 +44,14 @@ std::string mend_of_more(const std::vector<std::string>& operands) {
 }
 
 Refused too_many(const CommandRow& command, const Arguments& arguments) {
+  if (command.name == "profile") {
+    std::string line;
+    for (const std::string& word : arguments.operands) line += " " + base::shown(word);
+    const std::string first = " " + base::shown(arguments.operands.front());
+    return mistake(command, "too-many-operands", "profile takes one script; its arguments stand behind --",
+                   fmt::format("cordon profile{} --{}, or for a command: cordon profile --{}", first,
+                               line.substr(first.size()), line));
+  }
   if (command.operands != Operands::kRun)
     return mistake(command, "too-many-operands",
                    fmt::format("{} does not take {}", command.name, base::quote(arguments.operands.back())));
@@ -55,7 +63,8 @@ base::Result<void, Refused> check_operands(const CommandRow& command, const Argu
   const std::size_t more = command.operands == Operands::kWords ? 2 : 1;
   const std::size_t most = command.operands == Operands::kNone ? 0 : more;
   if (arguments.operands.size() > most) return base::fail(too_many(command, arguments));
-  const bool needed = command.operands == Operands::kOne || (command.operands == Operands::kRun && !arguments.dashes);
+  const bool without = arguments.dashes || arguments.has("--check");
+  const bool needed = command.operands == Operands::kOne || (command.operands == Operands::kRun && !without);
   if (needed && arguments.operands.empty())
     return base::fail(
         mistake(command, "missing-operand",

@@ -10,19 +10,25 @@
 
 namespace cordon::cli {
 
-Answer ask(std::string_view question) {
+std::optional<std::string> ask_for_word(std::string_view question) {
   auto terminal = kernel::open_controlling_terminal();
-  if (!terminal) return Answer::kNobody;
+  if (!terminal) return std::nullopt;
   // Typed before the question was read, it is no answer to it: what a program sent along, or a hand too quick.
-  if (!kernel::forget_typed(*terminal)) return Answer::kNobody;
-  if (!kernel::write_all(*terminal, std::as_bytes(std::span(question)))) return Answer::kNobody;
+  if (!kernel::forget_typed(*terminal)) return std::nullopt;
+  if (!kernel::write_all(*terminal, std::as_bytes(std::span(question)))) return std::nullopt;
   std::array<char, 64> buffer{};
   const auto length = kernel::read(*terminal, std::as_writable_bytes(std::span(buffer)));
-  if (!length || *length == 0) return Answer::kNobody;
+  if (!length || *length == 0) return std::nullopt;
   std::string word(buffer.data(), *length);
   std::erase_if(word, [](unsigned char c) { return std::isspace(c) != 0; });
   std::ranges::transform(word, word.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  return word == "y" || word == "yes" ? Answer::kYes : Answer::kNo;
+  return word;
+}
+
+Answer ask(std::string_view question) {
+  const std::optional<std::string> word = ask_for_word(question);
+  if (!word) return Answer::kNobody;
+  return *word == "y" || *word == "yes" ? Answer::kYes : Answer::kNo;
 }
 
 }  // namespace cordon::cli

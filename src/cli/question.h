@@ -2,6 +2,8 @@
 // is nobody's answer.
 #pragma once
 
+#include <optional>
+#include <string>
 #include <string_view>
 
 namespace cordon::cli {
@@ -10,5 +12,8 @@ enum class Answer { kYes, kNo, kNobody };
 
 /// Shows the question and reads one line of at most 64 bytes. kNobody: there is no terminal, or it ended.
 Answer ask(std::string_view question);
+
+/// The same, for a question with answers of its own: the line in lower case, without blanks.
+std::optional<std::string> ask_for_word(std::string_view question);
 
 }  // namespace cordon::cli

@@ -17,6 +17,7 @@
 #include "planner/command.h"
 #include "planner/host.h"
 #include "planner/known_hosts.h"
+#include "planner/own_home.h"
 #include "planner/path_text.h"
 
 namespace cordon::planner {
@@ -195,6 +196,8 @@ void add_mounts(Draft& draft, const Arranged& arranged, Rules& rules, Rules& aft
   if (command && !command->home.empty() && !within("/tmp", command->home)) {
     rules.add(command->home, kAll | own_execute, true);
   }
+  if (const std::string home = empty_home(draft.policy, draft.facts, arranged); !home.empty())
+    rules.add(home, kAll | own_execute, true);
 }
 
 }  // namespace

@@ -25,6 +25,7 @@
 #include "planner/landlock.h"
 #include "planner/mounts.h"
 #include "planner/network.h"
+#include "planner/own_home.h"
 #include "planner/own_places.h"
 #include "planner/path_text.h"
 #include "planner/privileges.h"
@@ -125,6 +126,14 @@ void mount_own(Draft& draft, const Arranged& arranged) {
                                     .attributes = {.read_only = false, .noexec = !starts_anything(draft.policy)}},
              Layer::kFilesystem, limited ? fmt::format("limits.tmp: {}", base::shown(limits.tmp)) : "base",
              limited ? limits.tmp_at.span : base::Span{});
+  const std::string home = empty_home(draft.policy, draft.facts, arranged);
+  if (home.empty()) return;
+  point(home.c_str());
+  draft.step(plan::step::MountTmpfs{.target = home,
+                                    .size_bytes = kTmpBytes,
+                                    .mode = 01777,
+                                    .attributes = {.read_only = false, .noexec = !writes_execute(draft.policy)}},
+             Layer::kFilesystem, "an empty home of the run's own");
 }
 
 void make_links(Draft& draft, const Arranged& arranged, bool base) {
@@ -256,6 +265,7 @@ Verdict plan(const policy::Policy& policy, const plan::HostFacts& facts, Memory&
   std::vector<Want> wants;
   std::vector<Link> links;
   want_base(facts, wants, links);
+  want_home_links(draft, links);
   want_grants(draft, identity, wants, links);
   want_command(draft, wants, links);
   const policy::shield::Rules& rules = shield_rules(facts, memory);

@@ -107,6 +107,12 @@ struct TrustSetting {
 /// How closely a run is watched; it changes nothing of what is allowed.
 enum class Watch { kNothing, kPrograms, kPaths };
 
+/// What stands at HOME inside.
+enum class HomeShown {
+  kAsGranted,
+  kEmpty,  ///< an empty directory of the run's own, below which grants show (profile)
+};
+
 /// What the caller insists on; from flags, never from a manifest.
 struct Posture {
   bool strict = false;                  ///< every layer or nothing
@@ -120,6 +126,7 @@ struct Posture {
   std::optional<UpstreamProxy> upstream;
   std::vector<TrustSetting> trust;  ///< passed where there is a way out, with what they name to read
   Watch watch = Watch::kNothing;    ///< --record-exec, --explain, profile
+  HomeShown home = HomeShown::kAsGranted;
   friend bool operator==(const Posture&, const Posture&) = default;
 };
 

@@ -37,7 +37,7 @@ TEST_F(Words, WithoutACommandTheUsageIsShownAndNothingSucceeds) {
   const Finished said = says({});
   EXPECT_EQ(said.code, 125);
   EXPECT_EQ(said.out, "");
-  EXPECT_THAT(said.err, StartsWith("usage: cordon run|validate|")) << said;
+  EXPECT_THAT(said.err, StartsWith("usage: cordon run|profile|validate|")) << said;
 }
 
 TEST_F(Words, AnUnknownCommandListsTheOnesThereAre) {
@@ -45,7 +45,8 @@ TEST_F(Words, AnUnknownCommandListsTheOnesThereAre) {
   EXPECT_EQ(said.err,
             "cordon: error: there is no command \"frobnicate\"\n"
             "  mend: cordon help lists the commands\n"
-            "usage: cordon run|validate|approve|inspect|explain|changes|doctor|profiles|version|completion|help …\n");
+            "usage: cordon run|profile|validate|approve|inspect|explain|changes|doctor|profiles|version|completion|help …
+");
   EXPECT_EQ(said.code, 125);
 }
 

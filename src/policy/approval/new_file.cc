@@ -59,6 +59,12 @@ kernel::Sys<void> NewFile::replace(const std::string& name) {
   return renamed;
 }
 
+kernel::Sys<void> NewFile::place(const std::string& name) {
+  auto renamed = kernel::renameat2(directory_, name_.c_str(), directory_, name.c_str(), RENAME_NOREPLACE);
+  if (renamed) name_.clear();
+  return renamed;
+}
+
 kernel::Sys<void> NewFile::exchange(const std::string& name) {
   return kernel::renameat2(directory_, name_.c_str(), directory_, name.c_str(), RENAME_EXCHANGE);
 }

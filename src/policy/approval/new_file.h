@@ -33,6 +33,9 @@ class NewFile {
   /// Takes the place of `name`, whatever is there.
   kernel::Sys<void> replace(const std::string& name);
 
+  /// Takes the place of `name`, where nothing is. EEXIST where something is.
+  kernel::Sys<void> place(const std::string& name);
+
   /// Changes places with `name`, which must exist: afterwards name() leads to what was there before. Once more undoes
   /// it. EINVAL or ENOSYS where the file system cannot.
   kernel::Sys<void> exchange(const std::string& name);

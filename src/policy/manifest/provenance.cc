@@ -1,11 +1,11 @@
 #include "policy/manifest/provenance.h"
 
 #include <algorithm>
-#include <map>
 #include <optional>
 #include <utility>
 #include <vector>
 
+#include "policy/manifest/edits.h"
 #include "policy/manifest/keys.h"
 #include "policy/manifest/manifest.h"
 #include "policy/manifest/source.h"
@@ -16,26 +16,6 @@ namespace cordon::policy::manifest {
 namespace {
 
 constexpr std::string_view kName = "provenance";
-
-/// Bytes [begin, end) of the text, and what stands there afterwards.
-struct Edit {
-  std::size_t begin = 0, end = 0;
-  std::string text;
-};
-using Edits = std::vector<Edit>;
-
-std::string apply(std::string_view text, const Edits& edits) {
-  std::multimap<std::size_t, const Edit*> in_order;  // those of one place stay in their order
-  for (const Edit& edit : edits) in_order.emplace(edit.begin, &edit);
-  std::string out;
-  std::size_t done = 0;
-  for (const auto& [begin, edit] : in_order) {
-    out += text.substr(done, begin - done);
-    out += edit->text;
-    done = edit->end;
-  }
-  return out += text.substr(done);
-}
 
 /// Times and stamps are quoted: another parser may take "2026-01-01…" for a date and "1e10…" for a number.
 std::string scalar_of(const Member& row, std::string_view text) {
@@ -65,9 +45,7 @@ class Rewriter {
     const auto pair =
         std::ranges::find(root.pairs, kName, [](const Pair& one) { return std::string_view(one.key.text); });
     pair_ = pair == root.pairs.end() ? nullptr : &*pair;
-    const std::size_t newline = source.text().find('\n');
-    const bool crlf = newline != std::string_view::npos && newline > 0 && source.text()[newline - 1] == '\r';
-    end_of_line_ = crlf ? "\r\n" : "\n";
+    end_of_line_ = end_of_line_in(source.text());
   }
 
   /// The ways to do it, the gentlest first. Each is only a proposal: the caller parses it again.

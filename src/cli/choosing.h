@@ -1,0 +1,46 @@
+// The questions of `profile`: each line that a draft would have, put to the person at the terminal once.
+//
+// Where nobody is asked everything is taken, but what only a person can decide. What was declined is not asked again
+// and is in no draft.
+#pragma once
+
+#include <map>
+#include <set>
+#include <string>
+
+#include "policy/draft/draft.h"
+#include "report/profile_view.h"
+
+namespace cordon::cli {
+
+report::ProfileLine line_of(const policy::draft::Want& want, const policy::draft::Anchors& anchors);
+
+class Choosing {
+ public:
+  enum class Asks : std::uint8_t { kAtTerminal, kNobody };
+  Choosing(Asks asks, policy::draft::Anchors anchors) : asks_(asks), anchors_(std::move(anchors)) {}
+
+  /// Takes over from this run's proposal what is wanted. True where something was, that the run did not have.
+  bool take(const policy::draft::Proposal& proposal);
+
+  [[nodiscard]] bool quit() const { return quit_; }
+  /// What was taken so far; its other fields are of the last proposal, withheld and flagged remarks of all of them.
+  [[nodiscard]] const policy::draft::Proposal& chosen() const { return chosen_; }
+  [[nodiscard]] const std::set<std::string>& declined() const { return declined_; }  ///< paths
+
+ private:
+  enum class Choice : std::uint8_t { kTake, kDecline };
+  Choice ask(const report::ProfileLine& line);
+  bool take_wants(const policy::draft::Proposal& proposal);
+  void take_network(const policy::draft::Proposal& proposal);
+  void take_exec(const policy::draft::Proposal& proposal);
+  void take_remarks(const policy::draft::Proposal& proposal);
+
+  Asks asks_;
+  policy::draft::Anchors anchors_;
+  policy::draft::Proposal chosen_;
+  std::set<std::string> declined_, declined_hosts_, groups_;
+  bool all_ = false, quit_ = false, exec_asked_ = false;
+};
+
+}  // namespace cordon::cli

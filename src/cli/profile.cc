@@ -1,0 +1,266 @@
+#include "cli/profile.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "base/text.h"
+#include "cli/choosing.h"
+#include "cli/commands.h"
+#include "cli/draft_file.h"
+#include "cli/global_config.h"
+#include "cli/question.h"
+#include "cli/subject.h"
+#include "cli/watched_run.h"
+#include "policy/draft/draft.h"
+#include "policy/draft/places.h"
+#include "policy/manifest/manifest.h"
+#include "report/profile_view.h"
+
+namespace cordon::cli {
+namespace {
+
+namespace draft = policy::draft;
+
+constexpr std::size_t kMostRounds = 25;
+constexpr int kMostJudgements = 16;
+
+bool is_of_the_network(const plan::Refusal& refusal) {
+  return std::ranges::all_of(refusal.items,
+                             [](const plan::RefusedItem& item) { return item.layer == plan::Layer::kNetwork; });
+}
+
+class Profile {
+ public:
+  Profile(Context& context, const Arguments& arguments)
+      : context_(context), arguments_(arguments), json_(arguments.has("--json")) {}
+
+  base::Result<int, Stop> go();
+
+ private:
+  [[nodiscard]] bool asks() const { return context_.invocation.in.terminal; }
+  base::Result<void, Stop> prepare();
+  base::Result<void, Stop> consent_to_network();
+  base::Result<WatchedRun, Stop> watch(const draft::Proposal& chosen);
+  base::Result<draft::Proposal, Stop> proposal_of(WatchedRun& run);
+  base::Result<void, Stop> judge(Host& host, draft::Proposal& proposal);
+  base::Result<void, Stop> rounds(Choosing& choosing);
+  void say_what_is_missing(const Choosing& choosing);
+  void fill(const draft::Proposal& proposal);
+  base::Result<int, Stop> conclude(Choosing& choosing);
+
+  Context& context_;
+  const Arguments& arguments_;
+  bool json_;
+  Subject subject_;
+  policy::Posture posture_;
+  std::optional<Opened> existing_;
+  draft::Forwarding forwarding_ = draft::Forwarding::kRefused;
+  OwnDirectory own_ = OwnDirectory::kWritten;
+  policy::Policy watched_policy_;
+  bool sees_network_ = true;  ///< a host without the means to ask about destinations runs without a network at all
+  plan::Outcome last_;
+  report::ProfileView view_;
+};
+
+base::Result<void, Stop> Profile::consent_to_network() {
+  if (!arguments_.has("--allow-network")) return {};
+  forwarding_ = draft::Forwarding::kAllowed;
+  if (!asks()) return {};
+  if (ask("cordon: the program may then reach any host, before anybody has read what it does\n"
+          "cordon: let it? [y/N] ") == Answer::kYes)
+    return {};
+  return base::fail(stop(report::refused_usage(
+      "declined", "the answer was not yes", "leave --allow-network out: what it reaches for is recorded anyway", {})));
+}
+
+base::Result<void, Stop> Profile::prepare() {
+  CORDON_TRY(posture_, posture_of(context_.invocation, arguments_));
+  CORDON_TRY(Host host, open_host(context_.invocation));
+  CORDON_OK(add_global_config(context_.invocation, host.facts, posture_));
+  CORDON_TRY(subject_, subject_of(context_.invocation, arguments_, host));
+  CORDON_TRY(existing_, existing_draft(context_.invocation, host.facts, subject_));
+  const plan::PathFact* around = nullptr;
+  for (const auto& [asked, fact] : host.facts.paths)
+    if (fact.real == subject_.project) around = &fact;
+  if (!draft::floor_of(draft::Access::kWrite, subject_.project, host.facts).empty())
+    own_ = OwnDirectory::kNotGranted;
+  else if (around == nullptr || !around->writable)
+    own_ = OwnDirectory::kRead;
+  return consent_to_network();
+}
+
+/// The discovery policy with what was chosen so far, and what a person approved before.
+base::Result<WatchedRun, Stop> Profile::watch(const draft::Proposal& chosen) {
+  const bool seeded = existing_ && existing_->stamp == policy::manifest::StampState::kCurrent;
+  const WatchSettings settings{.streams = json_ || subject_.out.empty() ? TargetStreams::kAside : TargetStreams::kOwn,
+                               .input = asks() || json_ ? TargetInput::kEmpty : TargetInput::kOwn};
+  while (true) {
+    policy::Policy policy = discovery_policy(subject_, context_.invocation, posture_, own_, forwarding_);
+    if (seeded) {
+      policy.read.insert(policy.read.end(), existing_->policy.read.begin(), existing_->policy.read.end());
+      policy.write.insert(policy.write.end(), existing_->policy.write.begin(), existing_->policy.write.end());
+    }
+    policy = draft::compose(policy, {.wants = chosen.wants}, subject_.anchors);
+    if (!sees_network_) policy.posture.ask = false;
+    watched_policy_ = policy;
+    CORDON_TRY(auto ran, watch_run(context_, policy, settings));
+    if (auto* run = std::get_if<WatchedRun>(&ran)) return std::move(*run);
+    const auto& refusal = std::get<plan::Refusal>(ran);
+    if (sees_network_ && is_of_the_network(refusal)) {
+      sees_network_ = false;
+      continue;
+    }
+    // Its own directory may be what cannot be granted; then it is watched without.
+    const bool by_grants = std::ranges::all_of(refusal.items, &plan::RefusedItem::is_grant);
+    if (!by_grants || own_ == OwnDirectory::kNotGranted) return base::fail(stop(report::refused(refusal)));
+    own_ = own_ == OwnDirectory::kWritten ? OwnDirectory::kRead : OwnDirectory::kNotGranted;
+  }
+}
+
+/// What the planner would refuse, or would take for an opt-in, is in no draft: asked until it has nothing to say.
+base::Result<void, Stop> Profile::judge(Host& host, draft::Proposal& proposal) {
+  for (int attempt = 0; attempt < kMostJudgements; ++attempt) {
+    policy::Policy composed = draft::compose(subject_.base, proposal, subject_.anchors);
+    composed.posture = posture_;
+    CORDON_TRY(const planner::Verdict decided, verdict(composed, host, Probing::kAssume));
+    const auto* refusal = std::get_if<plan::Refusal>(&decided);
+    const bool changed = refusal != nullptr ? draft::withhold_refused(proposal, *refusal)
+                                            : draft::withhold_lifted(proposal, std::get<plan::Plan>(decided));
+    if (changed) continue;
+    // A home that only withheld lines led to.
+    const bool below_home = std::ranges::any_of(proposal.wants, [&](const draft::Want& want) {
+      return draft::relocatable(want.path, subject_.anchors).starts_with("~/");
+    });
+    if (!below_home) std::erase(proposal.env, "HOME");
+    if (refusal != nullptr)
+      view_.notes.push_back("a run of the draft would be refused: " + report::reason(report::refused(*refusal)));
+    return {};
+  }
+  return {};
+}
+
+base::Result<draft::Proposal, Stop> Profile::proposal_of(WatchedRun& run) {
+  draft::Proposal out = draft::propose({.policy = watched_policy_,
+                                        .plan = run.plan,
+                                        .outcome = run.outcome,
+                                        .facts = run.host.facts,
+                                        .project = subject_.project,
+                                        .script = subject_.script,
+                                        .began_ns = run.began_ns,
+                                        .forwarding = forwarding_});
+  draft::drop_covered(out, draft_base(subject_, existing_, {}));
+  view_.notes.clear();
+  CORDON_OK(judge(run.host, out));
+  return out;
+}
+
+base::Result<void, Stop> Profile::rounds(Choosing& choosing) {
+  for (view_.rounds = 1;; ++view_.rounds) {
+    CORDON_TRY(WatchedRun run, watch(choosing.chosen()));
+    CORDON_TRY(const draft::Proposal proposal, proposal_of(run));
+    last_ = std::move(run.outcome);
+    const bool missed = choosing.take(proposal);
+    if (!asks() || choosing.quit() || !missed) return {};
+    if (view_.rounds == kMostRounds) {
+      view_.incomplete.push_back(fmt::format("it asked for more in each of {} runs", kMostRounds));
+      return {};
+    }
+  }
+}
+
+void Profile::say_what_is_missing(const Choosing& choosing) {
+  const draft::Proposal& chosen = choosing.chosen();
+  const auto missed = std::ranges::count_if(chosen.wants, [](const draft::Want& want) { return !want.was_given; });
+  if (choosing.quit()) view_.incomplete.emplace_back("you left before every line was answered");
+  if (last_.signal != 0)
+    view_.incomplete.push_back(fmt::format("the program was ended by {}", report::signal_name(last_.signal)));
+  if (chosen.lost > 0) view_.incomplete.push_back(fmt::format("{} of its calls could not be told", chosen.lost));
+  const auto withheld =
+      std::ranges::count_if(chosen.withheld, [](const draft::Remark& one) { return one.code != "looked-up-only"; });
+  if (withheld > 0)
+    view_.incomplete.push_back(fmt::format("{} things that it asked for are not in the draft", withheld));
+  if (!asks() && missed > 0 && last_.exit_code != 0)
+    view_.incomplete.push_back(fmt::format(
+        "it ended with code {}, and had not been given {} of the paths yet: approve the draft and profile again, or "
+        "profile at a terminal",
+        last_.exit_code, missed));
+  if (chosen.unnamed > 0)
+    view_.notes.push_back(fmt::format("{} connections had no name that a rule could hold", chosen.unnamed));
+  if (!sees_network_)
+    view_.notes.emplace_back("this host cannot show what the program reached for: it ran without any network");
+  if (last_.exit_code == 127)
+    view_.notes.emplace_back(
+        "code 127 is a shell's word for a command that is not on PATH, which is /usr/bin:/bin inside");
+  if (subject_.is_command)
+    view_.notes.push_back(
+        fmt::format("a manifest starts its program where the program stands: name files by their whole "
+                    "paths, or profile a script that does this; run it with: cordon run {}",
+                    subject_.out.empty() ? std::string("MANIFEST") : base::shown(subject_.out)));
+}
+
+void Profile::fill(const draft::Proposal& chosen) {
+  view_.program = subject_.named;
+  view_.exit_code = last_.exit_code;
+  view_.signal = last_.signal;
+  for (const draft::Want& want : chosen.wants) view_.lines.push_back(line_of(want, subject_.anchors));
+  for (const policy::NetworkRule& rule : chosen.network) view_.network.push_back(rule.host + ":" + rule.port);
+  view_.env = chosen.env;
+  if (chosen.exec_all) view_.exec = "all";
+  for (const plan::ExecutedProgram& one : chosen.started)
+    if (std::ranges::find(view_.started, one.path) == view_.started.end()) view_.started.push_back(one.path);
+  const auto add = [](std::vector<report::ProfileRemark>& to, const std::vector<draft::Remark>& from) {
+    for (const draft::Remark& one : from)
+      to.push_back({.kind = one.kind,
+                    .path = one.path,
+                    .host = one.host,
+                    .code = one.code,
+                    .reason = one.reason,
+                    .port = one.port});
+  };
+  add(view_.withheld, chosen.withheld);
+  add(view_.flagged, chosen.flagged);
+  view_.blocked_hosts = chosen.blocked_hosts;
+  view_.runtime = chosen.runtime;
+  view_.scratch = chosen.scratch;
+  view_.lost = chosen.lost;
+  view_.unnamed = chosen.unnamed;
+}
+
+base::Result<int, Stop> Profile::conclude(Choosing& choosing) {
+  draft::Proposal chosen = choosing.chosen();
+  const policy::Policy base = draft_base(subject_, existing_, choosing.declined());
+  draft::drop_covered(chosen, base);
+  fill(chosen);
+  say_what_is_missing(choosing);
+  const policy::Policy composed = draft::compose(base, chosen, subject_.anchors);
+  // Who left before the first answer wants no file.
+  const bool nothing = choosing.quit() && view_.rounds == 1 && chosen.wants.empty() && chosen.network.empty();
+  if (!nothing) CORDON_OK(write_draft(context_, subject_, existing_, composed, view_));
+  if (json_)
+    context_.output.print(report::profile_document(view_, policy::manifest::to_json(composed).dump()));
+  else
+    context_.output.say(report::profile_text(view_, context_.invocation.err.style));
+  if (context_.output.broken()) return kRefused;
+  return view_.incomplete.empty() ? 0 : kNotVouchedFor;
+}
+
+base::Result<int, Stop> Profile::go() {
+  CORDON_OK(prepare());
+  Choosing choosing(asks() ? Choosing::Asks::kAtTerminal : Choosing::Asks::kNobody, subject_.anchors);
+  CORDON_OK(rounds(choosing));
+  return conclude(choosing);
+}
+
+}  // namespace
+
+int profile(Context& context, const Arguments& arguments) {
+  auto code = arguments.has("--check") ? check_profile(context, arguments) : Profile(context, arguments).go();
+  if (code) return *code;
+  return refuse(context, arguments.command, arguments.has("--json"), code.error().refused, code.error().source,
+                "no draft was written");
+}
+
+}  // namespace cordon::cli

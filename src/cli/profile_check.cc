@@ -1,0 +1,98 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/text.h"
+#include "cli/profile.h"
+#include "cli/watched_run.h"
+#include "planner/planner.h"
+#include "policy/draft/draft.h"
+#include "policy/manifest/manifest.h"
+#include "report/profile_view.h"
+
+namespace cordon::cli {
+namespace {
+
+namespace draft = policy::draft;
+namespace manifest = policy::manifest;
+
+std::string difference_of(const draft::Remark& one) {
+  const std::string what = !one.path.empty() ? one.path
+                           : one.port == 0   ? one.host
+                                             : fmt::format("{}:{}", one.host, one.port);
+  return fmt::format("{} {}: {}", one.kind, base::shown(what), one.reason);
+}
+
+/// Under a manifest that closes exec what was started is what was refused.
+bool started_more(const policy::Policy& policy, const plan::Outcome& outcome) {
+  return policy.exec.mode != policy::ExecMode::kAll && outcome.exec_attempts_total > 0;
+}
+
+report::ProfileView view_of(const Opened& opened, const draft::Proposal& proposal, const policy::Policy& needed,
+                            const plan::Outcome& outcome) {
+  report::ProfileView view;
+  view.program = opened.as_written.entrypoint.written;
+  view.manifest = opened.file.written_path;
+  view.rounds = 1;
+  view.exit_code = outcome.exit_code;
+  view.signal = outcome.signal;
+  for (const manifest::Change& change : manifest::changes(opened.as_written, needed))
+    if (change.effect == manifest::Change::Effect::kWidens) view.differences.push_back(change.sentence);
+  if (started_more(opened.policy, outcome))
+    for (const plan::ExecAttempt& one : outcome.exec_attempts)
+      view.differences.push_back(fmt::format("exec {}: it tried to start it", base::shown(one.path)));
+  for (const draft::Remark& one : proposal.withheld) view.differences.push_back(difference_of(one));
+  if (proposal.lost > 0) view.incomplete.push_back(fmt::format("{} of its calls could not be told", proposal.lost));
+  if (outcome.signal != 0)
+    view.incomplete.push_back(fmt::format("the program was ended by {}", report::signal_name(outcome.signal)));
+  return view;
+}
+
+}  // namespace
+
+base::Result<int, Stop> check_profile(Context& context, const Arguments& arguments) {
+  const Invocation& invocation = context.invocation;
+  const bool json = arguments.has("--json");
+  if (!arguments.operands.empty() || !arguments.after.empty())
+    return base::fail(stop(
+        report::refused_usage("check-takes-no-program", "--check runs the program that the manifest names",
+                              fmt::format("cordon profile --check {}", base::shown(arguments.value("--check"))), {})));
+  CORDON_TRY(policy::Posture posture, posture_of(invocation, arguments));
+  CORDON_TRY(Host host, open_host(invocation));
+  CORDON_TRY(Opened opened, open(invocation, host.facts, {arguments.value("--check"), posture, {}}));
+  CORDON_OK(require_stamp(invocation, host.facts, opened));
+  policy::Policy watched = opened.policy;
+  watched.posture.watch = policy::Watch::kPaths;
+  watched.posture.ask = true;  // so that what no rule covers is seen, and refused
+  const WatchSettings settings{.streams = json ? TargetStreams::kAside : TargetStreams::kOwn,
+                               .input = json ? TargetInput::kEmpty : TargetInput::kOwn};
+  CORDON_TRY(auto ran, watch_run(context, watched, settings));
+  if (auto* refusal = std::get_if<plan::Refusal>(&ran))
+    return base::fail(stop(report::refused(*refusal), opened.file.text));
+  const WatchedRun& run = std::get<WatchedRun>(ran);
+  const std::string& entrypoint = opened.policy.entrypoint.path;
+  draft::Proposal proposal =
+      draft::propose({.policy = watched,
+                      .plan = run.plan,
+                      .outcome = run.outcome,
+                      .facts = run.host.facts,
+                      .project = entrypoint.substr(0, std::max<std::size_t>(entrypoint.rfind('/'), 1)),
+                      .script = {},
+                      .began_ns = run.began_ns,
+                      .forwarding = draft::Forwarding::kRefused});
+  std::erase_if(proposal.wants, &draft::Want::only_seen);
+  proposal.env.clear();
+  proposal.exec_all = false;
+  // What its rules let through is no difference.
+  draft::drop_covered(proposal, opened.policy);
+  policy::Policy needed = draft::compose(opened.as_written, proposal, {opened.file.directory, host.facts.home});
+  const report::ProfileView view = view_of(opened, proposal, needed, run.outcome);
+  if (json)
+    context.output.print(report::profile_document(view, {}));
+  else
+    context.output.say(report::check_text(view, invocation.err.style));
+  if (context.output.broken()) return kRefused;
+  return view.differences.empty() && view.incomplete.empty() ? 0 : kNotVouchedFor;
+}
+
+}  // namespace cordon::cli

@@ -1,0 +1,144 @@
+#include <algorithm>
+#include <set>
+#include <tuple>
+#include <utility>
+
+#include "base/text.h"
+#include "planner/path_text.h"
+#include "policy/draft/draft.h"
+
+namespace cordon::policy::draft {
+namespace {
+
+using planner::within;
+
+/// Where a line of the proposal stands, in no file: its number, counted from 1.
+base::Span place_of(std::size_t index) {
+  return {.file = {}, .line = static_cast<std::uint32_t>(index + 1), .column = 1, .length = 1};
+}
+
+void add_path(std::vector<PathGrant>& to, const std::string& path, const Anchors& anchors, const base::Span& at) {
+  PathGrant grant{.written = relocatable(path, anchors), .path = path, .at = {.span = at, .source = "profile"}};
+  const bool there = std::ranges::any_of(
+      to, [&](const PathGrant& other) { return other.written == grant.written || other.path == path; });
+  if (!there) to.push_back(std::move(grant));
+}
+
+bool gives(const PathGrant& grant, const Want& want) {
+  return !grant.path.empty() && (within(want.path, grant.path) || within(want.real, grant.path));
+}
+
+bool gives(const Want& other, const Want& want) {
+  if (other.access == Access::kRead && want.access == Access::kWrite) return false;
+  if (!other.directory || other.only_seen) return false;
+  if (other.path == want.path) return other.access != want.access;
+  return within(want.path, other.path) || (want.real != other.real && within(want.real, other.real));
+}
+
+}  // namespace
+
+std::string relocatable(std::string_view path, const Anchors& anchors) {
+  const auto below = [&](const std::string& directory) {
+    return !directory.empty() && directory != "/" && within(path, directory);
+  };
+  if (below(anchors.manifest_directory)) {
+    const std::string_view rest = path.substr(anchors.manifest_directory.size());
+    return rest.empty() ? "." : "." + std::string(rest);
+  }
+  if (below(anchors.home) && path != anchors.home) return "~" + std::string(path.substr(anchors.home.size()));
+  return std::string(path);
+}
+
+void drop_covered(Proposal& proposal, const Policy& base) {
+  std::vector<Want> kept;
+  for (const Want& want : proposal.wants) {
+    const bool by_base = std::ranges::any_of(base.write, [&](const PathGrant& one) { return gives(one, want); }) ||
+                         (want.access == Access::kRead &&
+                          std::ranges::any_of(base.read, [&](const PathGrant& one) { return gives(one, want); }));
+    const bool by_other = std::ranges::any_of(proposal.wants, [&](const Want& other) { return gives(other, want); });
+    if (!by_base && !by_other) kept.push_back(want);
+  }
+  proposal.wants = std::move(kept);
+}
+
+namespace {
+
+/// Takes line `number` out of the proposal; false where it has no such line.
+bool take_out(Proposal& proposal, std::set<std::uint32_t>& gone, const base::Span& at, std::string_view code,
+              std::string_view reason) {
+  if (!at.file.empty() || at.line == 0) return false;
+  const std::size_t index = at.line - 1;
+  const std::size_t wants = proposal.wants.size();
+  if (index >= wants + proposal.network.size()) return false;
+  if (!gone.insert(at.line).second) return true;
+  Remark remark{
+      .kind = "network", .path = {}, .host = {}, .port = 0, .code = std::string(code), .reason = std::string(reason)};
+  if (index < wants) {
+    remark.kind = access_name(proposal.wants[index].access);
+    remark.path = proposal.wants[index].path;
+  } else {
+    const NetworkRule& rule = proposal.network[index - wants];
+    remark.host = rule.host;
+    remark.port = static_cast<std::uint16_t>(base::parse_decimal(rule.port).value_or(0));
+  }
+  proposal.withheld.push_back(std::move(remark));
+  return true;
+}
+
+void forget(Proposal& proposal, const std::set<std::uint32_t>& gone) {
+  const std::size_t wants = proposal.wants.size();
+  for (auto line = gone.rbegin(); line != gone.rend(); ++line) {
+    const std::size_t index = *line - 1;
+    if (index < wants)
+      proposal.wants.erase(proposal.wants.begin() + static_cast<std::ptrdiff_t>(index));
+    else
+      proposal.network.erase(proposal.network.begin() + static_cast<std::ptrdiff_t>(index - wants));
+  }
+}
+
+/// What a shield says of a line is the same thing however the planner came to it.
+std::string_view code_of(const plan::RefusedItem& item) {
+  if (item.code == "grant-inside-shield") return "read-shielded";
+  if (item.code == "write-inside-shield" || item.code == "write-inside-read-only-shield") return "write-shielded";
+  return "run-refused";
+}
+
+}  // namespace
+
+bool withhold_refused(Proposal& proposal, const plan::Refusal& refusal) {
+  std::set<std::uint32_t> gone;
+  for (const plan::RefusedItem& item : refusal.items) take_out(proposal, gone, item.at, code_of(item), item.message);
+  forget(proposal, gone);
+  return !gone.empty();
+}
+
+bool withhold_lifted(Proposal& proposal, const plan::Plan& plan) {
+  std::set<std::uint32_t> gone;
+  for (const plan::Note& note : plan.notes)
+    if (note.code == "shield-lifted") take_out(proposal, gone, note.at, "read-shielded", note.text);
+  forget(proposal, gone);
+  return !gone.empty();
+}
+
+Policy compose(const Policy& base, const Proposal& proposal, const Anchors& anchors) {
+  Policy out = base;
+  std::size_t index = 0;
+  for (const Want& want : proposal.wants)
+    add_path(want.access == Access::kWrite ? out.write : out.read, want.path, anchors, place_of(index++));
+  for (const std::string& name : proposal.env)
+    if (std::ranges::find(out.env, name, &EnvGrant::name) == out.env.end())
+      out.env.push_back({.name = name, .supplied = std::nullopt, .at = {}});
+  for (const NetworkRule& rule : proposal.network) {
+    const bool there = std::ranges::any_of(out.network, [&](const NetworkRule& other) {
+      return std::tie(other.host, other.port) == std::tie(rule.host, rule.port);
+    });
+    if (!there) out.network.push_back(rule);
+    if (!there) out.network.back().at = {.span = place_of(index), .source = "profile"};
+    ++index;
+  }
+  if (proposal.exec_all) out.exec.mode = ExecMode::kAll;
+  if (proposal.exec_all) out.exec.programs.clear();
+  return out;
+}
+
+}  // namespace cordon::policy::draft

@@ -1,0 +1,121 @@
+// draft: from what a watched run asked for to the permissions that it would need, each with its reason.
+//
+// Pure. What the target said (plan::Observations) is laid beside what this host has (HostFacts) and what the run was
+// given anyway (its Plan). A path is proposed only where granting it would change something; what may not be proposed
+// (another user's home, a whole tree of the system, a socket) is withheld with its reason and never dropped in silence.
+// What a shield forbids is not judged here: the caller hands each proposal to the planner, and withholds what that
+// refuses (withhold_refused).
+//
+// Nothing is allowed by a proposal: it is shown to a person and enforced like any other policy. Same input, same
+// output, in one order, so that two drafts can be compared line by line.
+//
+// Called by cli/ for `profile`. Must not touch the disk.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "plan/host_facts.h"
+#include "plan/outcome.h"
+#include "plan/plan.h"
+#include "plan/refusal.h"
+#include "policy/policy.h"
+
+namespace cordon::policy::draft {
+
+/// What a path is there for; the headings under which a person reads a draft.
+enum class Purpose : std::uint8_t { kProject, kRuntime, kCache, kTemporary, kOther };
+std::string_view purpose_name(Purpose purpose);  ///< "project"
+
+enum class Access : std::uint8_t { kRead, kWrite };
+std::string_view access_name(Access access);  ///< "read": the manifest's key
+
+/// Who asked, how, and how often.
+struct Evidence {
+  std::uint32_t acts = 0;  ///< plan::PathAct
+  std::uint64_t count = 0;
+  std::vector<std::string> programs, calls;
+  friend bool operator==(const Evidence&, const Evidence&) = default;
+};
+
+/// One line that the draft would have.
+struct Want {
+  Access access = Access::kRead;
+  std::string path;  ///< absolute, as it was named
+  std::string real;  ///< where it leads here
+  Purpose purpose = Purpose::kOther;
+  Evidence evidence;
+  bool directory = true;
+  bool was_given = false;  ///< the watched run had it; without it the program may have stopped early
+  bool only_seen = false;  ///< a directory outside the project that was looked at and not entered: a person decides
+  friend bool operator==(const Want&, const Want&) = default;
+};
+
+/// Not proposed although it was asked for, or proposed and worth a look. `code` is stable, kebab-case.
+struct Remark {
+  std::string kind;  ///< "read", "write", "network", "exec", "env"
+  std::string path;
+  std::string host;
+  std::uint16_t port = 0;
+  std::string code;
+  std::string reason;  ///< one sentence without a full stop, bytes from outside quoted
+  friend bool operator==(const Remark&, const Remark&) = default;
+};
+
+struct Proposal {
+  std::vector<Want> wants;           ///< reads, then writes; each in the order of paths
+  std::vector<NetworkRule> network;  ///< sorted, each once
+  std::vector<std::string> env;      ///< names
+  bool exec_all = false;
+  std::vector<plan::ExecutedProgram> started;  ///< by the program itself; why `exec: all`
+  std::vector<Remark> withheld, flagged;
+  std::vector<std::string> blocked_hosts;  ///< "host:port": refused whatever a rule says
+  std::uint64_t runtime = 0;               ///< paths that every run of this program has anyway
+  std::uint64_t scratch = 0;               ///< paths in the run's own /tmp and home
+  std::uint64_t unnamed = 0;               ///< connections whose destination has no name
+  std::uint64_t lost = 0;                  ///< of the observations, and what could not be looked up here
+  friend bool operator==(const Proposal&, const Proposal&) = default;
+};
+
+enum class Forwarding : std::uint8_t { kRefused, kAllowed };
+
+/// One watched run.
+struct Watched {
+  const Policy& policy;    ///< it ran under this one, resolved
+  const plan::Plan& plan;  ///< and so had this
+  const plan::Outcome& outcome;
+  const plan::HostFacts& facts;  ///< with answers about paths_to_ask()
+  std::string project;           ///< real: the directory that the program belongs to
+  std::string_view script;       ///< the entrypoint's text, or ""
+  std::int64_t began_ns = 0;     ///< since the epoch: what is younger was made by the run
+  Forwarding forwarding = Forwarding::kRefused;
+};
+
+/// What must be known of this host before propose().
+std::vector<std::string> paths_to_ask(const plan::Observations& observations, const plan::Plan& plan);
+
+Proposal propose(const Watched& run);
+
+/// How a path is written so that the manifest can move: below the manifest's directory "./x", below home "~/x".
+struct Anchors {
+  std::string manifest_directory, home;
+};
+std::string relocatable(std::string_view path, const Anchors& anchors);
+
+/// The proposal on top of `base` (the program with its arguments, or an existing manifest as written): every grant
+/// of `base` stays. Grants of the proposal have `path` set, and an origin by which withhold_refused() knows them.
+Policy compose(const Policy& base, const Proposal& proposal, const Anchors& anchors);
+
+/// What the planner says of a composed policy: lines of the proposal that it refuses, or that would lift a shield, are
+/// withheld in its own words. True where the proposal is another now, and should be composed and planned again.
+bool withhold_refused(Proposal& proposal, const plan::Refusal& refusal);
+bool withhold_lifted(Proposal& proposal, const plan::Plan& plan);
+
+/// Drops what another line gives already: the same path, or one below a directory that is granted as much. Of the
+/// proposal's own lines only.
+void drop_covered(Proposal& proposal, const Policy& base);
+
+}  // namespace cordon::policy::draft

@@ -1,0 +1,483 @@
+#include "policy/draft/draft.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+
+#include <initializer_list>
+#include <utility>
+
+namespace cordon::policy::draft {
+namespace {
+
+using plan::Reach;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+constexpr std::string_view kProject = "/home/me/tool";
+
+/// A host and a run of /home/me/tool/fetch.py in it, as the discovery policy gives it.
+class Draft : public testing::Test {
+ protected:
+  Draft() {
+    facts.home = "/home/me";
+    facts.uid = 1000;
+    policy.entrypoint = {.written = "./fetch.py", .path = "/home/me/tool/fetch.py", .at = {}};
+    for (const char* name : {"HOME", "USER", "XDG_DATA_HOME"}) policy.env.push_back({name, {}, {}});
+    facts.environment = {{"HOME", "/home/me"}, {"USER", "me"}, {"XDG_DATA_HOME", "/srv/data/me"}};
+    for (const char* path : {"/", "/home", "/home/me", "/home/me/tool", "/tmp", "/var", "/etc", "/usr", "/mnt"})
+      directory(path);
+    file("/home/me/tool/fetch.py");
+    bind("/usr", "base", true);
+    starts("/usr/bin/python3.11");
+    bind("/home/me/tool", "write: .", false);
+    bind("/usr/bin/python3", "interpreter", true);
+    for (const char* own : {"/tmp", "/home/me"})
+      plan.steps.push_back({plan::step::MountTmpfs{.target = own, .size_bytes = 1, .mode = 01777, .attributes = {}},
+                            plan::Layer::kFilesystem,
+                            "base",
+                            {}});
+    plan.steps.push_back({plan::step::MakeFile{.target = "/etc/passwd", .content = {}, .mode = 0444},
+                          plan::Layer::kFilesystem,
+                          "base",
+                          {}});
+  }
+
+  void starts(const std::string& path) {
+    plan::step::Execute execute;
+    execute.path = path;
+    plan.steps.push_back({execute, plan::Layer::kExec, "entrypoint", {}});
+  }
+  void bind(const std::string& path, std::string reason, bool read_only) {
+    plan::step::Bind bind;
+    bind.source = bind.target = path;
+    bind.attributes.read_only = read_only;
+    plan.steps.push_back({bind, plan::Layer::kFilesystem, std::move(reason), {}});
+  }
+  plan::PathFact& put(const std::string& path, std::uint32_t type) {
+    plan::PathFact& fact = facts.paths[path];
+    fact.asked = fact.real = path;
+    fact.state = plan::PathState::kPresent;
+    fact.id.type = type;
+    fact.id.has_birth_time = true;
+    fact.id.birth_ns = 100;
+    return fact;
+  }
+  plan::PathFact& directory(const std::string& path) { return put(path, S_IFDIR); }
+  plan::PathFact& file(const std::string& path) { return put(path, S_IFREG); }
+  void link(const std::string& path, const std::string& real) {
+    plan::PathFact fact = facts.paths.at(real);
+    fact.asked = path;
+    facts.paths[path] = fact;
+  }
+  /// Whatever was not put there does not exist.
+  void seen(const std::string& path, std::uint32_t acts, std::vector<std::string> calls = {"openat"}) {
+    outcome.observations.paths.push_back(
+        {.path = path, .acts = acts, .count = 1, .programs = {"/usr/bin/python3.11"}, .calls = std::move(calls)});
+  }
+  void reads(const std::string& path) { seen(path, plan::kActRead); }
+  void lists(const std::string& path) { seen(path, plan::kActEnumerate); }
+  void probes(const std::string& path) { seen(path, plan::kActProbe, {"newfstatat"}); }
+  void writes(const std::string& path) { seen(path, plan::kActWrite); }
+  void makes(const std::string& path) { seen(path, plan::kActWrite, {"mkdir"}); }
+  void reached(Reach reach, const std::string& host, std::uint16_t port) {
+    plan::Destination one;
+    one.reach = reach;
+    one.host = host;
+    one.port = port;
+    one.count = 1;
+    outcome.destinations.push_back(one);
+  }
+  void started(const std::string& path, std::uint64_t count = 1) {
+    outcome.observations.programs.push_back(
+        {.path = path, .argv = {}, .argv_cut = false, .count = count, .loaded = {}});
+  }
+
+  Proposal propose() {
+    for (const std::string& path : paths_to_ask(outcome.observations, plan))
+      if (!facts.paths.contains(path))
+        facts.paths[path] = {.asked = path, .state = plan::PathState::kAbsent, .real = path};
+    Proposal out = draft::propose({.policy = policy,
+                                   .plan = plan,
+                                   .outcome = outcome,
+                                   .facts = facts,
+                                   .project = std::string(kProject),
+                                   .script = script,
+                                   .began_ns = 1'000,
+                                   .forwarding = forwarding});
+    drop_covered(out, {});
+    return out;
+  }
+  static std::vector<std::string> lines(const Proposal& proposal) {
+    std::vector<std::string> out;
+    for (const Want& want : proposal.wants) out.push_back(std::string(access_name(want.access)) + " " + want.path);
+    return out;
+  }
+  static std::vector<std::string> remarks(const std::vector<Remark>& remarks) {
+    std::vector<std::string> out;
+    for (const Remark& one : remarks)
+      out.push_back(one.code + " " + one.path + one.host + (one.port != 0 ? ":" + std::to_string(one.port) : ""));
+    return out;
+  }
+
+  plan::HostFacts facts;
+  Policy policy;
+  plan::Plan plan;
+  plan::Outcome outcome;
+  std::string script;
+  Forwarding forwarding = Forwarding::kRefused;
+};
+
+TEST_F(Draft, ProposesWhatTheProgramReadAndNothingThatEveryRunHas) {
+  file("/home/me/data.csv");
+  file("/home/me/tool/places.txt");
+  file("/usr/lib/python3/os.py");
+  for (const char* path : {"/home/me/data.csv", "/home/me/tool/places.txt", "/usr/lib/python3/os.py", "/etc/passwd",
+                           "/proc/self/maps", "/dev/urandom", "/sys/kernel/x", "/home/me/tool/not-there"})
+    reads(path);
+  const Proposal out = propose();
+  EXPECT_THAT(lines(out), ElementsAre("read /home/me/data.csv", "read /home/me/tool/places.txt"));
+  EXPECT_EQ(out.runtime, 2U);
+  EXPECT_THAT(out.withheld, IsEmpty());
+  EXPECT_FALSE(out.wants.front().was_given);
+  EXPECT_TRUE(out.wants.back().was_given);
+  EXPECT_EQ(out.wants.front().purpose, Purpose::kOther);
+  EXPECT_EQ(out.wants.back().purpose, Purpose::kProject);
+}
+
+TEST_F(Draft, DropsAncestorsThatWereOnlyPassedAndKeepsThoseThatWereListed) {
+  directory("/home/me/data");
+  directory("/home/me/data/in");
+  file("/home/me/data/in/a.csv");
+  for (const char* path : {"/home", "/home/me", "/home/me/tool", "/home/me/data", "/home/me/data/in"}) probes(path);
+  reads("/home/me/data/in/a.csv");
+  EXPECT_THAT(lines(propose()), ElementsAre("read /home/me/data/in/a.csv"));
+  lists("/home/me/data/in");
+  EXPECT_THAT(lines(propose()), ElementsAre("read /home/me/data/in"));
+}
+
+TEST_F(Draft, ADirectoryOutsideTheProjectThatWasOnlyLookedAtIsForAPersonToDecide) {
+  directory("/home/me/tool/cache");
+  directory("/home/me/photos");
+  probes("/home/me/tool/cache");
+  probes("/home/me/photos");
+  const Proposal out = propose();
+  EXPECT_THAT(lines(out), ElementsAre("read /home/me/photos", "read /home/me/tool/cache"));
+  EXPECT_TRUE(out.wants.front().only_seen);
+  EXPECT_FALSE(out.wants.back().only_seen);
+}
+
+TEST_F(Draft, TheOwnDirectoryIsOneLineOnlyWhereManyOfItsFilesWereOpened) {
+  lists("/home/me/tool");
+  file("/home/me/tool/a.txt");
+  reads("/home/me/tool/a.txt");
+  const Proposal few = propose();
+  EXPECT_THAT(lines(few), ElementsAre("read /home/me/tool/a.txt"));
+  EXPECT_THAT(remarks(few.flagged), ElementsAre("own-directory-listed /home/me/tool"));
+  for (int i = 0; i < 30; ++i) {
+    file("/home/me/tool/" + std::to_string(i));
+    reads("/home/me/tool/" + std::to_string(i));
+  }
+  const Proposal many = propose();
+  EXPECT_THAT(lines(many), ElementsAre("read /home/me/tool"));
+  EXPECT_THAT(remarks(many.flagged), ElementsAre("whole-workdir /home/me/tool"));
+}
+
+TEST_F(Draft, WritesBecomeTheirDirectoryAndCoverWhatIsReadBelowIt) {
+  directory("/home/me/tool/out");
+  file("/home/me/tool/out/old.txt");
+  writes("/home/me/tool/out/new.txt");
+  reads("/home/me/tool/out/old.txt");
+  EXPECT_THAT(lines(propose()), ElementsAre("write /home/me/tool/out"));
+}
+
+TEST_F(Draft, ADirectoryThatTheProgramMadeIsItsOwnLine) {
+  directory("/home/me/tool/build").id.birth_ns = 2'000;
+  directory("/home/me/tool/build/obj").id.birth_ns = 2'000;
+  makes("/home/me/tool/build");
+  makes("/home/me/tool/build/obj");
+  writes("/home/me/tool/build/obj/a.o");
+  EXPECT_THAT(lines(propose()), ElementsAre("write /home/me/tool/build"));
+}
+
+TEST_F(Draft, OneThatItRemovedOrRenamedAgainNeedsTheDirectoryAroundIt) {
+  seen("/home/me/tool/tmp1", plan::kActWrite, {"mkdir", "rmdir"});
+  EXPECT_THAT(lines(propose()), ElementsAre("write /home/me/tool"));
+}
+
+TEST_F(Draft, MakingDirectoriesThatStandAsksForNothing) {
+  for (const char* path : {"/", "/home", "/home/me", "/var"}) makes(path);
+  const Proposal out = propose();
+  EXPECT_THAT(lines(out), IsEmpty());
+  EXPECT_THAT(out.withheld, IsEmpty());
+}
+
+TEST_F(Draft, NeverProposesATreeOfManyOwners) {
+  directory("/opt");
+  directory("/home/other");
+  directory("/home/other/x");
+  file("/etc/motd");
+  for (const char* path :
+       {"/etc/cron", "/opt/x", "/var/x", "/home/x", "/home/other/x/y", "/root/x", "/x", "/usr/lib/y", "/run/z"})
+    writes(path);
+  lists("/home");
+  lists("/home/me");
+  reads("/home/other/x");
+  const Proposal out = propose();
+  EXPECT_THAT(lines(out), IsEmpty());
+  EXPECT_THAT(remarks(out.withheld),
+              testing::UnorderedElementsAre("system-tree /etc", "too-broad /opt", "too-broad /var", "too-broad /home",
+                                            "foreign-home /home/other/x", "foreign-home /root", "too-broad /",
+                                            "system-tree /usr/lib", "system-tree /run", "too-broad /home/me"));
+}
+
+TEST_F(Draft, JudgesWhereALinkLeadsAndNotOnlyItsName) {
+  link("/home/me/tool/sys", "/etc");
+  writes("/home/me/tool/sys/x");
+  EXPECT_THAT(remarks(propose().withheld), ElementsAre("system-tree /home/me/tool/sys"));
+}
+
+TEST_F(Draft, AnExistingFileInADirectoryThatIsTooBroadMayBeALineOfItsOwn) {
+  file("/home/me/log.txt");
+  bind("/home/me/log.txt", "read: ~/log.txt", true);
+  writes("/home/me/log.txt");
+  const Proposal out = propose();
+  EXPECT_THAT(lines(out), ElementsAre("write /home/me/log.txt"));
+  EXPECT_FALSE(out.wants.front().directory);
+}
+
+TEST_F(Draft, TheRunsOwnScratchIsNobodysNeed) {
+  writes("/tmp/a/b");
+  makes("/tmp/a");
+  reads("/tmp/a/b");
+  writes("/dev/null");
+  writes("/proc/self/comm");
+  const Proposal out = propose();
+  EXPECT_THAT(lines(out), IsEmpty());
+  EXPECT_THAT(out.withheld, IsEmpty());
+  EXPECT_GT(out.scratch, 0U);
+}
+
+TEST_F(Draft, WhatStandsInTheHostsTmpIsNamedAsThat) {
+  file("/tmp/handed-over.csv");
+  reads("/tmp/handed-over.csv");
+  const Proposal out = propose();
+  EXPECT_THAT(lines(out), ElementsAre("read /tmp/handed-over.csv"));
+  EXPECT_THAT(remarks(out.flagged), ElementsAre("target-steerable-tmp /tmp/handed-over.csv"));
+}
+
+TEST_F(Draft, CachesBelowThePrivateHomeStayPrivateUnlessTheHomeIsNeeded) {
+  directory("/home/me/.cache");
+  makes("/home/me/.cache/tool");
+  writes("/home/me/.cache/tool/db");
+  const Proposal alone = propose();
+  EXPECT_THAT(lines(alone), IsEmpty());
+  EXPECT_THAT(alone.env, IsEmpty());
+  EXPECT_THAT(remarks(alone.flagged), ElementsAre("private-home /home/me/.cache/tool"));
+  file("/home/me/data.csv");
+  reads("/home/me/data.csv");
+  const Proposal needed = propose();
+  EXPECT_THAT(lines(needed), ElementsAre("read /home/me/data.csv", "write /home/me/.cache/tool"));
+  EXPECT_THAT(needed.env, ElementsAre("HOME"));
+  EXPECT_EQ(needed.wants.back().purpose, Purpose::kCache);
+}
+
+TEST_F(Draft, AResultBelowHomeIsALineAndNeedsHome) {
+  makes("/home/me/results");
+  writes("/home/me/results/r.txt");
+  const Proposal out = propose();
+  EXPECT_THAT(lines(out), ElementsAre("write /home/me/results"));
+  EXPECT_THAT(out.env, ElementsAre("HOME"));
+}
+
+TEST_F(Draft, AHomeThatTheScriptSpellsOutNeedsNoVariable) {
+  script = "open('/home/me/data.csv')";
+  file("/home/me/data.csv");
+  reads("/home/me/data.csv");
+  EXPECT_THAT(propose().env, IsEmpty());
+}
+
+TEST_F(Draft, OtherVariablesAreListedWhereSomethingShowsTheirUse) {
+  script = "#!/bin/sh\necho $USERS ${USER}\n";
+  directory("/srv/data/me");
+  file("/srv/data/me/x");
+  reads("/srv/data/me/x");
+  EXPECT_THAT(propose().env, ElementsAre("USER", "XDG_DATA_HOME"));
+  script = "#!/bin/sh\necho $USERS\n";
+  outcome.observations.paths.clear();
+  EXPECT_THAT(propose().env, IsEmpty());
+}
+
+TEST_F(Draft, PythonsBytecodeIsNoNeed) {
+  writes("/home/me/tool/__pycache__/a.cpython-311.pyc.1234");
+  makes("/home/me/tool/__pycache__");
+  reads("/home/me/tool/__pycache__/a.cpython-311.pyc");
+  const Proposal out = propose();
+  EXPECT_THAT(lines(out), IsEmpty());
+  EXPECT_THAT(out.withheld, IsEmpty());
+}
+
+TEST_F(Draft, SocketsAndNamesThatNoManifestHoldsAreWithheld) {
+  put("/home/me/agent.sock", S_IFSOCK);
+  seen("/home/me/agent.sock", plan::kActConnect, {"connect"});
+  reads("/home/me/a\nb");
+  reads("relative");
+  reads("/home/me/\xff");
+  EXPECT_THAT(remarks(propose().withheld),
+              ElementsAre("unix-socket /home/me/agent.sock", "unrepresentable /home/me/a\nb",
+                          "unrepresentable relative", "unrepresentable /home/me/\xff"));
+}
+
+TEST_F(Draft, WhatLeadsIntoProcIsDropped) {
+  file("/home/me/fd").on_proc = true;
+  reads("/home/me/fd");
+  EXPECT_THAT(lines(propose()), IsEmpty());
+}
+
+TEST_F(Draft, ExecIsAllOnlyWhereTheProgramItselfStartedAnother) {
+  started("/usr/bin/python3.11");
+  EXPECT_FALSE(propose().exec_all);
+  started("/usr/bin/dash", 2);
+  const Proposal out = propose();
+  EXPECT_TRUE(out.exec_all);
+  EXPECT_THAT(out.flagged.back().reason, HasSubstr("/usr/bin/dash"));
+  EXPECT_THAT(out.flagged.back().reason, testing::Not(HasSubstr("python")));
+}
+
+TEST_F(Draft, AProgramThatStartsItselfAgainStartsAProgram) {
+  started("/usr/bin/python3.11", 2);
+  EXPECT_TRUE(propose().exec_all);
+}
+
+TEST_F(Draft, HostsBecomeExactRulesSortedAndOnce) {
+  reached(Reach::kGateDenied, "b.example", 443);
+  reached(Reach::kDenied, "a.example", 8443);
+  reached(Reach::kDenied, "a.example", 8443);
+  reached(Reach::kDenied, "a.example", 443);
+  reached(Reach::kDenied, "a.example", 0);
+  reached(Reach::kDenied, "", 443);
+  const Proposal out = propose();
+  std::vector<std::string> rules;
+  for (const NetworkRule& rule : out.network) rules.push_back(rule.host + ":" + rule.port);
+  EXPECT_THAT(rules, ElementsAre("a.example:443", "a.example:8443", "b.example:443"));
+  EXPECT_EQ(out.unnamed, 1U);
+  EXPECT_THAT(out.withheld, IsEmpty());
+}
+
+TEST_F(Draft, WhatNoRuleCouldOpenIsWithheldWithItsReason) {
+  forwarding = Forwarding::kAllowed;
+  reached(Reach::kAdmitted, "ok.example", 443);
+  reached(Reach::kUnreachable, "down.example", 443);
+  reached(Reach::kGuardBlocked, "meta.example", 80);
+  reached(Reach::kMalformed, "plain.example", 80);
+  reached(Reach::kDenied, "looked.example", 0);
+  const Proposal out = propose();
+  ASSERT_EQ(out.network.size(), 1U);
+  EXPECT_EQ(out.network.front().host, "ok.example");
+  EXPECT_THAT(out.blocked_hosts, ElementsAre("meta.example:80"));
+  EXPECT_THAT(remarks(out.withheld), ElementsAre("unreachable down.example:443", "guard-blocked meta.example:80",
+                                                 "not-tunneled plain.example:80", "looked-up-only looked.example"));
+}
+
+TEST_F(Draft, LossesAreCounted) {
+  outcome.observations.lost = 3;
+  EXPECT_EQ(propose().lost, 3U);
+  outcome.observations.lost = 0;
+  outcome.observations.complete = false;
+  EXPECT_EQ(propose().lost, 1U);
+}
+
+TEST_F(Draft, ComesOutTheSameInWhateverOrderThingsWereSeen) {
+  for (const char* path : {"/home/me/b", "/home/me/a", "/home/me/c"}) {
+    file(path);
+    reads(path);
+  }
+  const Proposal one = propose();
+  std::ranges::reverse(outcome.observations.paths);
+  EXPECT_EQ(propose(), one);
+}
+
+TEST_F(Draft, ComposesPathsThatCanMoveWithTheManifest) {
+  const Anchors anchors{"/home/me/tool", "/home/me"};
+  EXPECT_EQ(relocatable("/home/me/tool", anchors), ".");
+  EXPECT_EQ(relocatable("/home/me/tool/a/b", anchors), "./a/b");
+  EXPECT_EQ(relocatable("/home/me/toolbox", anchors), "~/toolbox");
+  EXPECT_EQ(relocatable("/home/me", anchors), "/home/me");
+  EXPECT_EQ(relocatable("/srv/x", anchors), "/srv/x");
+  EXPECT_EQ(relocatable("/srv/x", {"/", "/"}), "/srv/x");
+}
+
+TEST_F(Draft, KeepsWhatTheManifestSaysAndAddsWhatItDoesNot) {
+  file("/home/me/data.csv");
+  file("/home/me/docs/a");
+  reads("/home/me/data.csv");
+  reads("/home/me/docs/a");
+  reached(Reach::kDenied, "a.example", 443);
+  Policy base;
+  base.read.push_back({"~/docs", "/home/me/docs", {}});
+  base.env.push_back({"LANG", {}, {}});
+  base.network.push_back({"a.example", "443", "the API", {}});
+  Proposal proposal = propose();
+  drop_covered(proposal, base);
+  const Policy out = compose(base, proposal, {"/home/me/tool", "/home/me"});
+  ASSERT_EQ(out.read.size(), 2U);
+  EXPECT_EQ(out.read[1].written, "~/data.csv");
+  EXPECT_EQ(out.network, base.network);
+  ASSERT_EQ(out.env.size(), 2U);
+  EXPECT_EQ(out.exec.mode, ExecMode::kNone);
+}
+
+TEST_F(Draft, WhatThePlannerRefusesIsWithheldInItsWords) {
+  file("/home/me/.ssh/id");
+  file("/home/me/ok");
+  reads("/home/me/.ssh/id");
+  reads("/home/me/ok");
+  reached(Reach::kDenied, "localhost", 80);
+  Proposal proposal = propose();
+  const Policy composed = compose(policy, proposal, {"/home/me/tool", "/home/me"});
+  plan::Refusal refusal;
+  refusal.items.push_back({.code = "grant-inside-shield",
+                           .layer = {},
+                           .message = "it holds keys",
+                           .mend = {},
+                           .at = composed.read[0].at.span,
+                           .feature = {}});
+  refusal.items.push_back({.code = "network-rule-invalid",
+                           .layer = {},
+                           .message = "never reached",
+                           .mend = {},
+                           .at = composed.network[0].at.span,
+                           .feature = {}});
+  refusal.items.push_back({.code = "other",
+                           .layer = {},
+                           .message = "not ours",
+                           .mend = {},
+                           .at = {.file = "m.yaml", .line = 1},
+                           .feature = {}});
+  EXPECT_TRUE(withhold_refused(proposal, refusal));
+  EXPECT_THAT(lines(proposal), ElementsAre("read /home/me/ok"));
+  EXPECT_THAT(proposal.network, IsEmpty());
+  EXPECT_THAT(remarks(proposal.withheld), ElementsAre("read-shielded /home/me/.ssh/id", "run-refused localhost:80"));
+  EXPECT_FALSE(withhold_refused(proposal, {.items = {{.code = "x",
+                                                      .layer = {},
+                                                      .message = {},
+                                                      .mend = {},
+                                                      .at = {.file = "m.yaml", .line = 1},
+                                                      .feature = {}}}}));
+}
+
+TEST_F(Draft, ALineThatWouldLiftAShieldIsWithheld) {
+  directory("/home/me/.aws");
+  lists("/home/me/.aws");
+  Proposal proposal = propose();
+  const Policy composed = compose(policy, proposal, {"/home/me/tool", "/home/me"});
+  plan::Plan lifted;
+  lifted.notes.push_back({"shield-lifted", "it holds AWS credentials", composed.read[0].at.span});
+  EXPECT_TRUE(withhold_lifted(proposal, lifted));
+  EXPECT_THAT(lines(proposal), IsEmpty());
+  EXPECT_THAT(remarks(proposal.withheld), ElementsAre("read-shielded /home/me/.aws"));
+}
+
+}  // namespace
+}  // namespace cordon::policy::draft

@@ -1,0 +1,33 @@
+// Given: what a watched run had of the file system, told from its plan. What every run of the program has (the base,
+// the interpreter and what it brings) needs no line; what a line granted was no surprise to the program.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <unordered_set>
+
+#include "plan/plan.h"
+
+namespace cordon::policy::draft {
+
+class Given {
+ public:
+  explicit Given(const plan::Plan& plan);
+
+  /// Without any line under read: or write:.
+  [[nodiscard]] bool always(std::string_view path) const { return holds(always_, path); }
+  [[nodiscard]] bool for_reading(std::string_view path) const { return holds(read_, path) || for_writing(path); }
+  [[nodiscard]] bool for_writing(std::string_view path) const { return holds(write_, path); }
+  /// In a directory that is the run's own and empty when it begins: /tmp, the private home.
+  [[nodiscard]] bool scratch(std::string_view path) const;
+
+ private:
+  using Places = std::unordered_set<std::string>;
+  static bool holds(const Places& places, std::string_view path);
+  Places always_, read_, write_, scratch_;
+};
+
+/// /proc, /sys, /dev and their kind: the kernel's own, which every run has in its own way.
+bool is_of_the_kernel(std::string_view path);
+
+}  // namespace cordon::policy::draft
