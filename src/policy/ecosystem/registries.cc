@@ -19,10 +19,12 @@ struct Address {
   Secrets secrets = Secrets::kNone;
 };
 
-constexpr std::string_view kWrappers[]{"sparse+", "registry+", "git+", "default=", "direct+"};
+constexpr std::string_view kWrappers[]{"sparse+", "registry+", "git+"};
 
 std::optional<Address> parts(std::string_view text) {
   Address out;
+  // "name=https://…", as UV_INDEX has it.
+  if (const auto name = text.find('='); name < text.find("://")) text.remove_prefix(name + 1);
   for (const auto wrapper : kWrappers)
     if (text.starts_with(wrapper)) text.remove_prefix(wrapper.size());
   if (text.starts_with("https://")) {

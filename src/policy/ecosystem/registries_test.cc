@@ -111,6 +111,8 @@ TEST(Registries, of_a_variable_are_all_that_it_lists) {
             "a.example:443@0 b.example:443@0 secrets");
   EXPECT_EQ(shown(registries_of_variable("GOPROXY", "https://a.example,direct")), "a.example:443@0 replaced");
   EXPECT_EQ(shown(registries_of_variable("GOPROXY", "")), "");
+  EXPECT_EQ(shown(registries_of_variable("UV_INDEX", "corp=https://a.example b=https://b.example")),
+            "a.example:443@0 b.example:443@0");
 }
 
 struct Odd {
