@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <variant>
 
 #include "base/text.h"
@@ -36,6 +37,14 @@ host::Caller away_from(host::Caller caller, const std::string& workspace) {
   }
   path->second = base::join(kept, ":");
   return caller;
+}
+
+/// By its links: what the project holds answers nothing.
+bool leads_into(const std::string& program, const std::string& workspace) {
+  std::error_code failed;
+  const auto real = base::AbsPath::parse(std::filesystem::canonical(program, failed).string());
+  const auto root = base::AbsPath::parse(workspace);
+  return failed || !real || !root || real->is_within(*root);
 }
 
 /// The file that the answer is remembered in: another for another program, version or question.
@@ -114,7 +123,7 @@ std::string ask_tool(const Invocation& invocation, CommandPlaces& places, const 
   Invocation away = invocation;
   away.caller = away_from(invocation.caller, question.workspace);
   const LookedUp tool = look_up(away.caller, question.argv.front());
-  if (!tool.is_there) return {};
+  if (!tool.is_there || leads_into(tool.path, question.workspace)) return {};
   const approval::Caller caller = approval_caller(invocation);
   auto directory = approval::make_private_directory(places.state() + "/tools", caller);
   const std::string name = name_for(tool.path, question.argv);

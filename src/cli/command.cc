@@ -49,6 +49,8 @@ class Setup {
   base::Result<void, Stop> make_point_of(const std::string& path);
   base::Result<void, Stop> show_cache(const ecosystem::Root& cache);
   base::Result<void, Stop> add_view(RunView::What what, const std::string& path, const std::string& origin);
+  base::Result<void, Stop> add_view(RunView::What what, const std::string& path, const std::string& origin,
+                                    ViewPlace place);
   base::Result<void, Stop> add_flags();
   base::Result<std::string, Stop> absolute(const std::string& flag, const std::string& path) const;
   void show_tools();
@@ -206,9 +208,14 @@ void Setup::read(const std::string& path, const std::string& origin) {
 base::Result<void, Stop> Setup::add_view(RunView::What what, const std::string& path, const std::string& origin) {
   auto place = run_.places->view(path);
   if (!place) return failed(place.error());
+  return add_view(what, path, origin, std::move(*place));
+}
+
+base::Result<void, Stop> Setup::add_view(RunView::What what, const std::string& path, const std::string& origin,
+                                         ViewPlace place) {
   read(path, origin);
-  command().views.push_back({.path = path, .place = place->path});
-  run_.views.push_back({.what = what, .path = path, .place = std::move(*place)});
+  command().views.push_back({.path = path, .place = place.path});
+  run_.views.push_back({.what = what, .path = path, .place = std::move(place)});
   return {};
 }
 
@@ -282,6 +289,11 @@ base::Result<void, Stop> Setup::show_cache(const ecosystem::Root& cache) {
   if (cache.cache == ecosystem::CacheClass::kContent && is_directory(path) && view_obstacle().empty())
     return add_view(RunView::What::kCache, path, cache.origin);
   const std::string name = fmt::format("{}-{}", policy::manifest::sha256_hex(path).substr(0, 12), cache.path.name());
+  if (cache.cache == ecosystem::CacheClass::kUnpacked && is_directory(path) && view_obstacle().empty()) {
+    auto seen = run_.places->cache_view(run_.workspace, "seen-" + name, path);
+    if (!seen) return failed(seen.error());
+    return add_view(RunView::What::kPrivate, path, cache.origin, std::move(*seen));
+  }
   auto place = run_.places->cache(run_.workspace, name);
   if (!place) return failed(place.error());
   command().places.push_back({.source = *place, .target = path, .reason = cache.origin});

@@ -10,6 +10,7 @@
 #include "base/text.h"
 #include "enforce/promote/remove_tree.h"
 #include "kernel/file.h"
+#include "kernel/inode.h"
 #include "policy/approval/private_directory.h"
 #include "policy/manifest/digest.h"
 
@@ -43,7 +44,14 @@ base::Result<base::Fd> lock_of(base::FdView directory, const std::string& name) 
 base::Result<base::Fd> make_directory(base::FdView parent, const std::string& name, const Owner* owner) {
   const auto made = kernel::mkdirat(parent, name.c_str(), 0700);
   if (!made && made.error().code != EEXIST) return base::fail(kernel::error_at(made.error(), name));
-  CORDON_TRY(base::Fd fd, named(kernel::openat(parent, name.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW), name));
+  auto opened = kernel::openat(parent, name.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
+  if (!opened && opened.error().code == EACCES) {  // a target shut its own directory: no reason to fail the next run
+    CORDON_TRY(const base::Fd shut,
+               named(kernel::openat(parent, name.c_str(), O_PATH | O_DIRECTORY | O_NOFOLLOW), name));
+    static_cast<void>(kernel::chmod_object(shut, 0700));
+    opened = kernel::openat(parent, name.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
+  }
+  CORDON_TRY(base::Fd fd, named(std::move(opened), name));
   if (owner != nullptr && made) {
     if (auto given = kernel::fchown(fd, owner->uid, owner->gid); !given)
       return base::fail(kernel::error_at(given.error(), name));
@@ -101,17 +109,35 @@ base::Result<std::string> CommandPlaces::directory(const std::string& name) {
   return state_ + "/private/" + id_ + "/" + name;
 }
 
-base::Result<ViewPlace> CommandPlaces::view(const std::string& lower) {
-  const std::string name = fmt::format("view-{}", views_++);
-  ViewPlace out{.path = state_ + "/private/" + id_ + "/" + name, .directory = {}};
-  CORDON_TRY(out.directory, make_directory(run_, name, nullptr));
+base::Result<void> CommandPlaces::make_layers(const ViewPlace& out, const std::string& lower) const {
   CORDON_TRY(const base::Fd upper, make_directory(out.directory, "upper", &owner_));
   CORDON_OK(make_directory(out.directory, "work", &owner_));
   CORDON_TRY(const auto facts, named(kernel::statx(kernel::kHere, lower.c_str(), 0), lower));
   // Set-id and sticky bits of a directory are for who makes files in it on the host.
   if (auto set = kernel::fchmod(upper, facts.stx_mode & 0777U); !set)
     return base::fail(kernel::error_at(set.error(), lower));
+  return {};
+}
+
+base::Result<ViewPlace> CommandPlaces::view(const std::string& lower) {
+  const std::string name = fmt::format("view-{}", views_++);
+  ViewPlace out{.path = state_ + "/private/" + id_ + "/" + name, .directory = {}};
+  CORDON_TRY(out.directory, make_directory(run_, name, nullptr));
+  CORDON_OK(make_layers(out, lower));
   CORDON_OK(make_directory(out.directory, "scratch", nullptr));
+  return out;
+}
+
+/// An upper layer is one mount's: what two of them make of it nobody can say.
+base::Result<ViewPlace> CommandPlaces::cache_view(const std::string& workspace, const std::string& name,
+                                                  const std::string& lower) {
+  const std::string project = policy::manifest::sha256_hex(workspace).substr(0, 32);
+  ViewPlace out{.path = state_ + "/projects/" + project + "/" + name, .directory = {}};
+  CORDON_TRY(const base::Fd parent, approval::make_private_directory(state_ + "/projects/" + project, caller_));
+  CORDON_TRY(out.directory, make_directory(parent, name, nullptr));
+  CORDON_TRY(out.lock, named(kernel::openat(out.directory, "lock", O_RDWR | O_CREAT | O_NOFOLLOW, 0600), name));
+  if (!kernel::flock(out.lock, LOCK_EX | LOCK_NB)) return view(lower);
+  CORDON_OK(make_layers(out, lower));
   return out;
 }
 

@@ -29,6 +29,7 @@ struct Owner {
 struct ViewPlace {
   std::string path;  ///< holds "upper", "work" and "scratch"
   base::Fd directory;
+  base::Fd lock = {};  ///< of one that outlives the run
 };
 
 class CommandPlaces {
@@ -44,6 +45,8 @@ class CommandPlaces {
   base::Result<std::string> directory(const std::string& name);
   /// Of the directory `lower`, whose mode the layer's root has as well: it is the one that is seen.
   base::Result<ViewPlace> view(const std::string& lower);
+  /// As view(), and the same for every run in this workspace; of a run that goes on at the same time one of its own.
+  base::Result<ViewPlace> cache_view(const std::string& workspace, const std::string& name, const std::string& lower);
   /// The same for every run in this workspace.
   base::Result<std::string> cache(const std::string& workspace, const std::string& name);
 
@@ -58,6 +61,7 @@ class CommandPlaces {
 
  private:
   CommandPlaces() = default;
+  base::Result<void> make_layers(const ViewPlace& place, const std::string& lower) const;
   std::string state_, id_;
   policy::approval::Caller caller_;
   Owner owner_;

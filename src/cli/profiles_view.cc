@@ -195,6 +195,7 @@ std::string profile_text(const Profile& profile, const report::Style& style) {
   row("read", places(profile.read));
   row("kept out", places(profile.credentials));
   row("caches", caches(profile, CacheClass::kContent));
+  row("seen caches", caches(profile, CacheClass::kUnpacked));
   row("own caches", caches(profile, CacheClass::kMutable));
   row("own stores", caches(profile, CacheClass::kStore));
   row("outputs", outputs(profile, OutputClass::kOutput));

@@ -97,14 +97,16 @@ void want_command(Draft& draft, std::vector<Want>& wants, std::vector<Link>& lin
   if (!command.temporary.empty()) static_cast<void>(directory_of_ours(draft, command.temporary));
 }
 
-bool mount_command_places(Draft& draft, const Arranged& arranged) {
+bool mount_command_places(Draft& draft, const Identity& identity, const Arranged& arranged) {
   if (!draft.policy.command) return false;
   const policy::Command& command = *draft.policy.command;
+  // It belongs to init's user: where root runs the target as somebody else, that somebody has a home all the same.
+  const std::uint32_t mode = identity.run_as ? 0777 : 0700;
   if (!command.home.empty() && !within("/tmp", command.home)) {
     draft.step(plan::step::MakeDirectory{.target = command.home, .mode = 0755}, Layer::kFilesystem, "private home");
     draft.step(
         plan::step::MountTmpfs{
-            .target = command.home, .size_bytes = kHomeBytes, .mode = 0700, .attributes = {.noexec = false}},
+            .target = command.home, .size_bytes = kHomeBytes, .mode = mode, .attributes = {.noexec = false}},
         Layer::kFilesystem, "private home");
   }
   // Mount points are made in memory only: where something lands below /tmp, that is in memory too.

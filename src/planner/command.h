@@ -21,7 +21,7 @@ std::vector<std::string> command_questions(const policy::Policy& policy);
 void want_command(Draft& draft, std::vector<Want>& wants, std::vector<Link>& links);
 
 /// The private home and /tmp, before anything is mounted in them. False where the policy asks for neither.
-bool mount_command_places(Draft& draft, const Arranged& arranged);
+bool mount_command_places(Draft& draft, const Identity& identity, const Arranged& arranged);
 
 /// What the target finds made for it, where nothing of the host shows at that place. After every mount.
 void make_command_files(Draft& draft, const Arranged& arranged);

@@ -108,7 +108,7 @@ void mount_all(Draft& draft, const Identity& identity, const Arranged& arranged,
   }
 }
 
-void mount_own(Draft& draft, const Arranged& arranged) {
+void mount_own(Draft& draft, const Identity& identity, const Arranged& arranged) {
   const auto point = [&](const char* path) {
     draft.step(plan::step::MakeDirectory{.target = path, .mode = 0755}, Layer::kFilesystem, "base");
   };
@@ -116,7 +116,7 @@ void mount_own(Draft& draft, const Arranged& arranged) {
   draft.step(plan::step::MountProc{}, Layer::kProcesses, "base");
   point("/dev");
   draft.step(plan::step::MountDev{.target = "/dev", .shm_bytes = kShmBytes}, Layer::kFilesystem, "base");
-  if (mount_command_places(draft, arranged)) return;
+  if (mount_command_places(draft, identity, arranged)) return;
   point("/tmp");
   const policy::Limits& limits = draft.policy.limits;
   const bool limited = limits.tmp_bytes != 0;
@@ -186,7 +186,7 @@ void build(Draft& draft, const Identity& identity, const Program& program, const
   build_base(draft, identity, arranged);
   make_base_files(draft, arranged, identity, environment.home);
   make_known_hosts(draft, arranged);
-  mount_own(draft, arranged);
+  mount_own(draft, identity, arranged);
   mount_all(draft, identity, arranged, false);
   make_links(draft, arranged, false);
   make_command_files(draft, arranged);

@@ -89,7 +89,7 @@ TEST_P(WatchedRun, WhatIsShieldedIsNeverSuggested) {
   const std::string key = scene.tree().write("home/.ssh/id_ed25519", "PLANTED");
   const std::string netrc = scene.tree().write("home/.netrc", "PLANTED");
   script("cat " + key + "; cat " + netrc);
-  for (const std::string grant : {std::string(), "read: [" + scene.home() + "]\n"}) {
+  for (const std::string& grant : {std::string(), "read: [" + scene.home() + "]\n"}) {
     const Finished told = ran({"--explain"}, grant);
     EXPECT_THAT(told.out, Not(HasSubstr("PLANTED")));
     EXPECT_TRUE(told.says("id_ed25519")) << told;

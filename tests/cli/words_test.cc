@@ -45,8 +45,7 @@ TEST_F(Words, AnUnknownCommandListsTheOnesThereAre) {
   EXPECT_EQ(said.err,
             "cordon: error: there is no command \"frobnicate\"\n"
             "  mend: cordon help lists the commands\n"
-            "usage: cordon run|profile|validate|approve|inspect|explain|changes|doctor|profiles|version|completion|help …
-");
+            "usage: cordon run|profile|validate|approve|inspect|explain|changes|doctor|profiles|version|completion|help …\n");
   EXPECT_EQ(said.code, 125);
 }
 

@@ -107,6 +107,7 @@ std::string section(const ecosystem::Profile& profile) {
   line(out, "Read", places(profile.read));
   line(out, "Kept out", places(profile.credentials));
   line(out, "Content caches", caches(profile, ecosystem::CacheClass::kContent));
+  line(out, "Unpacked caches", caches(profile, ecosystem::CacheClass::kUnpacked));
   line(out, "Mutable caches", caches(profile, ecosystem::CacheClass::kMutable));
   line(out, "Stores", caches(profile, ecosystem::CacheClass::kStore));
   line(out, "Outputs", outputs(profile, OutputClass::kOutput));

@@ -36,8 +36,10 @@ constexpr std::pair<std::string_view, Then> kThens[]{
     {"script", Then::kScript}, {"program", Then::kProgram}, {"module", Then::kModule}, {"generator", Then::kGenerator}};
 constexpr std::pair<std::string_view, ManifestChange> kManifests[]{{"keys", ManifestChange::kKeys}};
 constexpr std::pair<std::string_view, WordUse> kUses[]{{"each", WordUse::kEach}};
-constexpr std::pair<std::string_view, CacheClass> kCaches[]{
-    {"content", CacheClass::kContent}, {"mutable", CacheClass::kMutable}, {"store", CacheClass::kStore}};
+constexpr std::pair<std::string_view, CacheClass> kCaches[]{{"content", CacheClass::kContent},
+                                                            {"unpacked", CacheClass::kUnpacked},
+                                                            {"mutable", CacheClass::kMutable},
+                                                            {"store", CacheClass::kStore}};
 constexpr std::pair<std::string_view, RegistryFormat> kFormats[]{{"npmrc", RegistryFormat::kNpmrc},
                                                                  {"yarnrc", RegistryFormat::kYarnrc},
                                                                  {"pip-conf", RegistryFormat::kPipConf},

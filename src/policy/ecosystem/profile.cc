@@ -87,6 +87,8 @@ std::string_view to_string(CacheClass cache) {
   switch (cache) {
     case CacheClass::kContent:
       return "content";
+    case CacheClass::kUnpacked:
+      return "unpacked";
     case CacheClass::kMutable:
       return "mutable";
     case CacheClass::kStore:

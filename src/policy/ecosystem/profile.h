@@ -95,9 +95,10 @@ struct Mover {
 };
 
 enum class CacheClass : std::uint8_t {
-  kContent,  ///< content-addressed: private overlay, new entries promoted whole
-  kMutable,  ///< Cordon's own per project
-  kStore,    ///< programs that a tool fetched: Cordon's own per project, executable
+  kContent,   ///< checked by its digest when it is used: private overlay, new entries promoted whole
+  kUnpacked,  ///< not checked again when it is used: seen, and added to for this project alone
+  kMutable,   ///< Cordon's own per project
+  kStore,     ///< programs that a tool fetched: Cordon's own per project, executable
 };
 std::string_view to_string(CacheClass cache);
 
