@@ -394,7 +394,7 @@ struct Plan {
   bool exec_closed = false;      ///< a notify filter answers every execve but the launcher's with EPERM
   Watching watching = Watching::kNothing;
   std::vector<WatchedCall> watched;  ///< what the notify filter hands to the supervisor for it, sorted by number
-  std::vector<Layer> requested;  ///< layers that this run promises
+  std::vector<Layer> requested;      ///< layers that this run promises
   std::vector<Degradation> degradations;
   std::vector<Note> notes;
   std::vector<Alias> accepted_aliases;  ///< other names of credentials that the target sees: --accept-alias

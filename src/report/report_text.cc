@@ -252,8 +252,11 @@ void say_programs(Lines& lines, const Report& report) {
   std::uint64_t starts = 0;
   for (const plan::ExecutedProgram& one : observed.programs) {
     const auto known = std::ranges::find(programs, std::string_view(one.path), [](const auto& it) { return it.first; });
-    if (known == programs.end()) programs.emplace_back(one.path, one.count);
-    if (known != programs.end()) known->second += one.count;
+    if (known != programs.end()) {
+      known->second += one.count;
+    } else {
+      programs.emplace_back(one.path, one.count);
+    }
     starts += one.count;
   }
   std::vector<std::string> words;
