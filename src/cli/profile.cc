@@ -41,6 +41,9 @@ class Profile {
 
  private:
   [[nodiscard]] bool asks() const { return context_.invocation.in.terminal; }
+  [[nodiscard]] bool is_seeded() const {
+    return existing_ && existing_->stamp == policy::manifest::StampState::kCurrent;
+  }
   base::Result<void, Stop> prepare();
   base::Result<void, Stop> consent_to_network();
   base::Result<WatchedRun, Stop> watch(const draft::Proposal& chosen);
@@ -94,12 +97,11 @@ base::Result<void, Stop> Profile::prepare() {
 
 /// The discovery policy with what was chosen so far, and what a person approved before.
 base::Result<WatchedRun, Stop> Profile::watch(const draft::Proposal& chosen) {
-  const bool seeded = existing_ && existing_->stamp == policy::manifest::StampState::kCurrent;
   const WatchSettings settings{.streams = json_ || subject_.out.empty() ? TargetStreams::kAside : TargetStreams::kOwn,
                                .input = asks() || json_ ? TargetInput::kEmpty : TargetInput::kOwn};
   while (true) {
     policy::Policy policy = discovery_policy(subject_, context_.invocation, posture_, own_, forwarding_);
-    if (seeded) {
+    if (is_seeded()) {
       policy.read.insert(policy.read.end(), existing_->policy.read.begin(), existing_->policy.read.end());
       policy.write.insert(policy.write.end(), existing_->policy.write.begin(), existing_->policy.write.end());
     }
@@ -151,7 +153,8 @@ base::Result<draft::Proposal, Stop> Profile::proposal_of(WatchedRun& run) {
                                         .script = subject_.script,
                                         .began_ns = run.began_ns,
                                         .forwarding = forwarding_});
-  draft::drop_covered(out, draft_base(subject_, existing_, {}));
+  // What nobody approved was not there in this run: it is asked about again.
+  draft::drop_covered(out, is_seeded() ? existing_->policy : subject_.base);
   view_.notes.clear();
   CORDON_OK(judge(run.host, out));
   return out;

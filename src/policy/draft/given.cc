@@ -10,12 +10,23 @@ namespace cordon::policy::draft {
 using planner::parent_of;
 using planner::within;
 
+namespace {
+
+/// What the planner says of a mount that no line asked for and that every run of the program has; else it is a
+/// variable that says whom TLS clients trust.
+bool is_of_every_run(std::string_view reason) {
+  constexpr std::array kReasons = std::to_array<std::string_view>({"base", "entrypoint", "interpreter", "loader"});
+  return std::ranges::find(kReasons, reason) != kReasons.end() ||
+         (reason.contains('_') && reason.find_first_of(": ") == std::string_view::npos);
+}
+
+}  // namespace
+
 Given::Given(const plan::Plan& plan) {
   const auto file = [&](const std::string& target, const std::string& reason, bool writable) {
-    const bool granted = reason.starts_with("read: ") || reason.starts_with("write: ");
-    if (!granted)
+    if (is_of_every_run(reason))
       always_.insert(target);
-    else
+    else if (reason.starts_with("read: ") || reason.starts_with("write: "))
       (writable ? write_ : read_).insert(target);
   };
   for (const plan::Step& step : plan.steps) {
@@ -25,8 +36,9 @@ Given::Given(const plan::Plan& plan) {
       file(overlay->target, step.reason, true);
     else if (const auto* made = std::get_if<plan::step::MakeFile>(&step.act); made != nullptr && step.reason == "base")
       always_.insert(made->target);
-    else if (const auto* link = std::get_if<plan::step::MakeSymlink>(&step.act))
-      file(link->target, step.reason, false);
+    else if (const auto* link = std::get_if<plan::step::MakeSymlink>(&step.act);
+             link != nullptr && step.reason == "base")  // /bin; what a link of a line leads to is a place of its own
+      always_.insert(link->target);
     else if (const auto* own = std::get_if<plan::step::MountTmpfs>(&step.act))
       scratch_.insert(own->target);
   }
