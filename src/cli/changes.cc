@@ -102,7 +102,7 @@ class Command {
     CORDON_TRY(const std::vector<About> all, kept_.list());
     if (json_) {
       nlohmann::json document = {{"kept", nlohmann::json::array()}};
-      for (const About& about : all) document["kept"].push_back(json_of(about));
+      for (const About& about : all) document["kept"].push_back(cli::json_of(about));
       return say(printed(document));
     }
     std::vector<std::vector<std::string>> rows;
