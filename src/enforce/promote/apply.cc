@@ -123,7 +123,7 @@ class Applier {
       throw_away(from, old_name);
       return finish_moved(act, name, act.source);
     }
-    if (!staged && facts->stx_ino != act.source) return Reason::kHostFailed;
+    if (facts->stx_ino != act.source) return Reason::kHostFailed;
     if (act.kind == Kind::kDirectory && (act.mode & 0200U) == 0) {  // its ".." changes with its move
       if (const auto directory = open_locked_directory(from, old_name)) static_cast<void>(make_writable(*directory));
     }

@@ -13,7 +13,6 @@ using testing::as;
 using testing::As;
 using testing::Desk;
 using ::testing::ElementsAre;
-using ::testing::IsEmpty;
 using testing::words;
 
 class KeptChanges : public testing::Everybody {};

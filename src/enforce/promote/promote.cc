@@ -10,6 +10,19 @@
 namespace cordon::enforce::promote {
 namespace {
 
+/// What is moved is the copy: by its inode a replay knows what has arrived.
+base::Result<void> note_staged(const Task& task, Work& work) {
+  const auto stage = open_stage(task.destination, work);
+  if (!stage) return base::fail(kernel::error_at(stage.error(), work.stage));
+  for (std::size_t i = 0; i < work.acts.size(); ++i) {
+    if (work.acts[i].does != Act::Does::kPlace) continue;
+    const auto facts = look(*stage, std::to_string(i).c_str());
+    if (!facts) return base::fail(kernel::error_at(facts.error(), work.acts[i].path));
+    work.acts[i].source = facts->stx_ino;
+  }
+  return {};
+}
+
 base::Result<void> prepare(const Survey& survey, const Task& task, Work& work) {
   const auto facts = kernel::statx(task.destination);
   if (!facts) return base::fail(kernel::error_at(facts.error(), "the workspace"));
@@ -26,6 +39,7 @@ base::Result<void> prepare(const Survey& survey, const Task& task, Work& work) {
       static_cast<void>(remove_journal(task.scratch));
       return filled;
     }
+    CORDON_OK(note_staged(task, work));
   }
   return write_journal(task.scratch, work);
 }

@@ -151,7 +151,7 @@ TEST_P(RealOverlay, IsRefusedWholeWhereItIsTooDeep) {
   as(GetParam(), [] {
     Desk desk;
     desk.begin();
-    testing::make_chain(desk.task().upper, "target", 3'000);
+    testing::make_chain(desk.task().upper, "target", 300);
     const Outcome outcome = desk.promote();
     EXPECT_TRUE(outcome.over_bound);
     EXPECT_FALSE(desk.exists("ws/target"));

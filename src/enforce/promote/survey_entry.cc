@@ -142,15 +142,17 @@ std::optional<Reason> Surveyor::clean_opened(const Found& found, FdView file, mo
   if (*mark == Mark::kUnknown) return Reason::kUnknownOverlay;
   const mode_t before = found.facts.stx_mode & 07777U;
   mode = arriving_mode(before, task_.umask);
-  // Attributes are taken from what can be written.
-  const bool has_to_be_opened = (before & 0600U) != 0600;
-  if (has_to_be_opened && !kernel::fchmod(file, 0600)) return Reason::kHostFailed;
-  const auto stripped = strip_attributes(file, Spare::kNothing);
+  bool is_opened = (before & 0400U) == 0;  // for us, to read it
+  auto stripped = strip_attributes(file, Spare::kNothing);
+  if (!stripped && kernel::fchmod(file, 0600)) {  // they are taken from what can be written
+    is_opened = true;
+    stripped = strip_attributes(file, Spare::kNothing);
+  }
   if (!stripped) return Reason::kHostFailed;
   if (*stripped == Stripped::kSomething || (before & 07000U) != 0)
     add(out_.outcome.stripped, found.path, Reason::kStripped, task_.bounds);
   // An access control list changed the mode; what else did is not asked.
-  const bool is_as_it_was = before == mode && !has_to_be_opened && *stripped == Stripped::kNothing;
+  const bool is_as_it_was = before == mode && !is_opened && *stripped == Stripped::kNothing;
   if (!is_as_it_was && !kernel::fchmod(file, mode)) return Reason::kHostFailed;
   return std::nullopt;
 }

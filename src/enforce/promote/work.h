@@ -27,7 +27,7 @@ struct Act {
   mode_t mode = 0;
   timespec modified{};       ///< of kMake
   std::uint64_t parent = 0;  ///< inode of the directory at the destination; 0: an act before makes it
-  std::uint64_t source = 0;  ///< inode in the upper
+  std::uint64_t source = 0;  ///< inode of what is moved: in the upper, or its copy in the stage
   std::uint64_t place = 0;   ///< inode at the destination; 0: nothing is there
   std::uint64_t files = 0, directories = 0, links = 0, bytes = 0;
   std::string path;
