@@ -37,13 +37,14 @@ std::ptrdiff_t lifted(const plan::Plan& plan) {
 /// Why the line that comes to mind is none to suggest: a plan with it is refused, or shows what is shielded.
 std::string objection(Host& host, policy::Policy policy, const plan::Plan& planned, const report::Denial& denial) {
   const std::size_t open = denial.grant.find('['), close = denial.grant.rfind(']');
-  if (open == std::string::npos || close == std::string::npos) return {};
+  const std::string untried = "whether a line for it is granted was not tried";
+  if (open == std::string::npos || close == std::string::npos) return untried;
   std::string path = denial.grant.substr(open + 1, close - open - 1);
-  if (path.starts_with('"')) return {};
+  if (path.starts_with('"')) return untried;  // a name that YAML quotes is another in the line than here
   const policy::PathGrant grant{.written = path, .path = path};
   (denial.act == "write" ? policy.write : policy.read).push_back(grant);
   const auto decided = verdict(policy, host, Probing::kAssume);
-  if (!decided) return {};
+  if (!decided) return untried;
   if (const auto* with = std::get_if<plan::Plan>(&*decided))
     return lifted(*with) > lifted(planned) ? "it is shielded: only a line with its own name shows it" : std::string();
   const auto& items = std::get<plan::Refusal>(*decided).items;
@@ -59,7 +60,8 @@ void explain_paths(Host& host, const policy::Policy& policy, const plan::Plan& p
   for (report::Denial& denial : denials) {
     if (denial.grant.empty()) continue;
     // What was not tried is not suggested.
-    std::string no = tried++ < kMostTried ? objection(host, policy, plan, denial) : denial.why;
+    const bool tries = tried++ < kMostTried;
+    std::string no = tries ? objection(host, policy, plan, denial) : "more paths than are tried";
     if (no.empty()) continue;
     denial.grant.clear();
     denial.why = std::move(no);
