@@ -71,7 +71,8 @@ TEST_P(ProfileCommand, PlantedCredentialsAreNeverSeenAndAreNamedAsWhatTheyAre) {
 TEST_P(ProfileCommand, WhatIsReachedForIsRecordedAndRefused) {
   scene.tree().write("work/net.py",
                      "import socket\n"
-                     "try:\n  socket.create_connection(('api.example', 8443), 5); print('REACHED')\n"
+                     "try:\n  s = socket.create_connection(('api.example', 8443), 5); s.sendall(b'x'); "
+                     "print('REACHED' if s.recv(1) else 'refused')\n"
                      "except OSError as error: print('refused')\n");
   const Finished run = profiled({"net.py", "--interpreter", "/usr/bin/python3"});
   EXPECT_EQ(run.out, "refused\n") << run;

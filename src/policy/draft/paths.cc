@@ -53,7 +53,10 @@ bool is_representable(std::string_view path) {
   return normal && normal->str() == path && !base::find_unsafe_rune(path);
 }
 
-Paths::Paths(const Watched& run) : run_(run), given_(run.plan) {}
+Paths::Paths(const Watched& run) : run_(run), given_(run.plan) {
+  for (const ObservedPath& one : run.outcome.observations.paths)
+    if (uses(one, {"mkdir"})) made_.insert(one.path);
+}
 
 const PathFact* Paths::fact(const std::string& path) const { return planner::fact_of(run_.facts, path); }
 
@@ -129,7 +132,8 @@ void Paths::take_write(const ObservedPath& one, const PathFact& known) {
   const std::string place = itself ? one.path : std::string(parent_of(one.path));
   if (given_.scratch(place) && home_above(place, run_.facts).empty()) {
     const PathFact* directory = fact(place);
-    const bool on_the_host = directory != nullptr && is_present(*directory) && planner::depth_of(place) > 1;
+    const bool on_the_host = directory != nullptr && is_present(*directory) && planner::depth_of(place) > 1 &&
+                             !made_.contains(place);  // /tmp/hsperfdata_me stands here, and it made its own
     if (!on_the_host) {
       ++scratch_;
       return;

@@ -46,6 +46,7 @@ class Paths {
   Given given_;
   std::map<std::string, Want> reads_, writes_;
   std::map<std::string, std::pair<Want, plan::ObservedPath>> home_writes_;  ///< in hidden directories of the own home
+  std::set<std::string> made_;  ///< directories that the run made, or tried to
   std::set<std::pair<std::string, std::string>> said_;
   std::vector<Remark> withheld_, flagged_;
   std::uint64_t runtime_ = 0, scratch_ = 0, lost_ = 0;
