@@ -12,6 +12,7 @@ namespace cordon::cli {
 /// Exit codes of Cordon's own; everything else is the target's.
 inline constexpr int kRefused = 125;
 inline constexpr int kNotReady = 3;
+inline constexpr int kNotExecutable = 126;
 inline constexpr int kNotFound = 127;
 
 struct Context {

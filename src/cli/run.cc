@@ -128,8 +128,10 @@ base::Result<plan::Plan, Stop> Job::planned() {
     if (prepared_) prepared_->begin_plan(std::move(steps));
   });
   if (!decided) return base::fail(std::move(decided).error());
-  if (const auto* refusal = std::get_if<plan::Refusal>(&*decided))
+  if (const auto* refusal = std::get_if<plan::Refusal>(&*decided)) {
+    if (command_ && is_not_executable(*refusal)) refused_code_ = kNotExecutable;
     return base::fail(stop(report::refused(*refusal), opened_->file.text));
+  }
   return std::get<plan::Plan>(std::move(*decided));
 }
 

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "base/text.h"
@@ -24,6 +25,13 @@ void mend_a_command(const host::Caller& caller, const std::string& word, report:
     refused.items.front().mend = command_line_mend(" " + base::shown(word));
     return;
   }
+}
+
+bool is_not_executable(const plan::Refusal& refusal) {
+  return std::ranges::any_of(refusal.items, [](const plan::RefusedItem& item) {
+    return item.code == "entrypoint-not-executable" || item.code == "entrypoint-unknown-format" ||
+           item.code == "entrypoint-not-a-file" || item.code == "program-foreign";
+  });
 }
 
 void say_mark(const enforce::hold::PlantedMark& mark, plan::RefusedItem& item) {

@@ -16,6 +16,9 @@ report::Refused flag_mistake(const Arguments& arguments, std::string code, std::
 /// A bare word that is no file but a program: the other door, without its dashes.
 void mend_a_command(const host::Caller& caller, const std::string& word, report::Refused& refused);
 
+/// As a shell says of a file that is no program: 126.
+bool is_not_executable(const plan::Refusal& refusal);
+
 void say_mark(const enforce::hold::PlantedMark& mark, plan::RefusedItem& item);
 
 }  // namespace cordon::cli

@@ -117,7 +117,7 @@ TEST_F(Stream, EveryRefusalIsOneLine) {
       {"run", "--json"},
       {"run", "--json", "--bogus", "x"},
       {"run", "npm", "install", "--json"},
-      {"run", "--json", "--", "npm"},
+      {"run", "--json", "--"},
       {"run", "--json", "--run-id", "a", manifest},
       {"run", "--json", "/nonexistent.yaml"},
       {"run", "--json", "--strict", "--allow-degraded", manifest},

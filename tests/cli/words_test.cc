@@ -42,10 +42,11 @@ TEST_F(Words, WithoutACommandTheUsageIsShownAndNothingSucceeds) {
 
 TEST_F(Words, AnUnknownCommandListsTheOnesThereAre) {
   const Finished said = says({"frobnicate"});
-  EXPECT_EQ(said.err,
-            "cordon: error: there is no command \"frobnicate\"\n"
-            "  mend: cordon help lists the commands\n"
-            "usage: cordon run|profile|validate|approve|inspect|explain|changes|doctor|profiles|version|completion|help …\n");
+  EXPECT_EQ(
+      said.err,
+      "cordon: error: there is no command \"frobnicate\"\n"
+      "  mend: cordon help lists the commands\n"
+      "usage: cordon run|profile|validate|approve|inspect|explain|changes|doctor|profiles|version|completion|help …\n");
   EXPECT_EQ(said.code, 125);
 }
 
@@ -349,7 +350,10 @@ TEST_F(Words, CompletionScriptsAreAcceptedByTheirShellAndCompleteTheFlags) {
                        " completion bash)\n"
                        "COMP_WORDS=(cordon run --allow-) COMP_CWORD=2\n_cordon\necho \"${COMPREPLY[@]}\"\n"
                        "COMP_WORDS=(cordon val) COMP_CWORD=1\n_cordon\necho \"${COMPREPLY[@]}\"\n"});
-  EXPECT_EQ(bash.out, "--allow-degraded --allow-unapproved --allow-address\nvalidate\n") << bash;
+  EXPECT_EQ(bash.out,
+            "--allow-degraded --allow-unapproved --allow-domain --allow-fetch --allow-read --allow-write --allow-exec "
+            "--allow-address\nvalidate\n")
+      << bash;
   for (const char* shell : {"zsh", "fish"}) {
     const Finished script = says({"completion", shell});
     EXPECT_EQ(script.code, 0);

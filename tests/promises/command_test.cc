@@ -8,7 +8,6 @@ namespace cordon::test {
 namespace {
 using testing::AllOf;
 using testing::HasSubstr;
-using testing::IsEmpty;
 using testing::Not;
 
 CORDON_PROMISE(CommandMode);
@@ -218,7 +217,7 @@ TEST_P(CommandMode, CodesAreTheCommandsOwnAndOfAShell) {
 TEST_P(CommandMode, TheHomeItselfIsNoWorkspace) {
   const Finished run = scene.cordon({"run", "--", "true"}).in(scene.home()).run();
   EXPECT_EQ(run.code, 125) << run;
-  EXPECT_THAT(run.err, HasSubstr("cd "));
+  EXPECT_TRUE(run.says("go into the project first: cd")) << run;
 }
 
 TEST_P(CommandMode, ARunThatIsKilledLeavesTheProjectAsItWas) {
@@ -234,7 +233,7 @@ TEST_P(CommandMode, ARunThatIsKilledLeavesTheProjectAsItWas) {
   EXPECT_EQ(before, after) << difference(before, after);
   const Finished next = scene.cordon({"version"}).run();
   static_cast<void>(scene.cordon({"run", "--", "true"}).in(project.path()).run());
-  EXPECT_THAT(snapshot(scene.home() + "/.local/state/cordon/private"), IsEmpty()) << next;
+  EXPECT_EQ(snapshot(scene.home() + "/.local/state/cordon/private").size(), 1U) << "itself alone" << next;
 }
 
 TEST_P(CommandMode, ADryRunMakesNothing) {
@@ -245,7 +244,7 @@ TEST_P(CommandMode, ADryRunMakesNothing) {
   EXPECT_THAT(dry.out, AllOf(HasSubstr("private-overlay"), Not(HasSubstr("ran\n"))));
   const Snapshot after = snapshot(project.path());
   EXPECT_EQ(before, after) << difference(before, after);
-  EXPECT_THAT(snapshot(scene.home() + "/.local/state/cordon/private"), IsEmpty());
+  EXPECT_EQ(snapshot(scene.home() + "/.local/state/cordon/private").size(), 1U) << "itself alone";
 }
 
 }  // namespace

@@ -1,6 +1,9 @@
 // Promise: the target has no capability and gains none, and the system calls that could undo a sandbox are refused, by
 // both gates of the processor.
 
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+
 #include "support/promise.h"
 
 namespace cordon::test {
@@ -86,6 +89,28 @@ TEST_P(Privileges, RootInsideIsNotRootOutside) {
   EXPECT_THAT(verdict(inside, "sethostname=cordon"), StartsWith("DENIED"));
   const auto uid = std::to_string(GetParam().uid);
   EXPECT_THAT(lines(inside, "ids "), testing::ElementsAre(StartsWith(uid + " " + uid))) << inside;
+}
+
+CORDON_ROOT_PROMISE(StandardDevices);
+
+/// A node of the test's own, so that nobody's /dev/null is at stake.
+TEST_P(StandardDevices, ATargetThatIsRootChangesNoDeviceThatItHasAsAStandardStream) {
+  const std::string node = scene.in_work("null");
+  ASSERT_EQ(::mknod(node.c_str(), S_IFCHR | 0666, makedev(1, 3)), 0);
+  ASSERT_EQ(::chmod(node.c_str(), 0666), 0);
+  scene.tree().write("work/s.sh", "#!/bin/sh\nchmod 600 /dev/stdin && echo changed; echo x >&0; cat; echo done\n",
+                     0755);
+  const std::string manifest = scene.approved("entrypoint: ./s.sh\nexec: all\n");
+  const auto with_node = [&](const std::string& command) {
+    return scene.bare({"/bin/sh", "-c", command + " <>" + node});
+  };
+  const Finished inside = with_node(programs().cordon + " run " + manifest);
+  EXPECT_EQ(inside.out, "done\n") << inside;
+  struct stat facts{};
+  ASSERT_EQ(::stat(node.c_str(), &facts), 0);
+  EXPECT_EQ(facts.st_mode & 07777U, 0666U) << inside;
+  const Finished outside = with_node(scene.in_work("s.sh"));
+  EXPECT_EQ(outside.out, "changed\ndone\n") << "the control" << outside;
 }
 
 }  // namespace

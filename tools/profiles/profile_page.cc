@@ -22,8 +22,8 @@ up to the repository's root; several may take part. Every command has what `gene
 
 - **Toolchains** may be read and run, **read** may be read. Neither is ever written.
 - **Kept out**: tool configuration that may hold passwords or tokens. It is read on the host for the names of registries alone.
-- **Caches**: *content* is checked by its tool or named by what it holds: runs see the host's, and only new entries go back to
-  it. *mutable* and *store* (programs that a tool fetched) are Cordon's own, one per project, at the usual place.
+- **Caches**: *content* is checked by its tool when it is used: runs see the host's, and only new entries go back to it. *unpacked*
+  is not checked again: runs see the host's, and what they add stays with this project. *mutable* and *store* (programs that a tool fetched) are Cordon's own, one per project, at the usual place.
 - **Outputs** go back to the workspace, wherever in it they stand. Of a **manifest** only the keys that are named may change. Those
   *where ignored* count only where git ignores the whole folder.
 - **While a watcher runs** sources are read-only; the names listed there may still be written beside them, and are thrown away.

@@ -2,7 +2,6 @@
 #include <gtest/gtest.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
-#include <sys/sysmacros.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -425,31 +424,6 @@ TEST_P(Mounts, GiveAPrivateTmpOfThatSize) {
                        "head -c 100000 /dev/zero 2>/dev/null > /small/big || echo full; stat -c %a /small")
                 .plan());
     EXPECT_EQ(told.output, "noexec\nfull\n700\n") << told.error;
-  });
-}
-
-/// A node of its own where the caller may make one, so that nobody's /dev/null is at stake.
-TEST_P(Mounts, KeepTheHostsDevicesFromATargetThatHasThemAsStandardStreams) {
-  act(GetParam(), [] {
-    const Scratch scratch;
-    const std::string node = scratch.path() + "/null";
-    const bool made = ::mknod(node.c_str(), S_IFCHR | 0666, makedev(1, 3)) == 0 && ::chmod(node.c_str(), 0666) == 0;
-    const std::string device = made ? node : "/dev/null";
-    const int stream = ::open(device.c_str(), O_RDWR);
-    ASSERT_GE(stream, 0);
-    ASSERT_EQ(::dup2(stream, 0), 0);
-    const Told told = run(PlanMaker()
-                              .shell("chmod 600 /dev/stdin 2>/dev/null && echo changed; chown 0:1 /dev/stdin "
-                                     "2>/dev/null && echo owned; touch /proc/self/fd/0 2>/dev/null && echo touched; "
-                                     "cat; echo read; echo x >&0 && echo wrote")
-                              .plan());
-    EXPECT_EQ(told.output, "read\nwrote\n") << told.error;
-    struct stat facts{};
-    ASSERT_EQ(::stat(device.c_str(), &facts), 0);
-    EXPECT_EQ(facts.st_mode & 07777U, 0666U);
-    if (made) {
-      EXPECT_EQ(::fchmod(0, 0640), 0) << "it could be changed from outside";
-    }
   });
 }
 
