@@ -46,11 +46,13 @@ class Setup {
   base::Result<void, Stop> show_workspace();
   base::Result<void, Stop> show_live(const std::string& root);
   base::Result<void, Stop> show_caches();
+  base::Result<void, Stop> make_points();
   base::Result<void, Stop> make_point_of(const std::string& path);
   base::Result<void, Stop> show_cache(const ecosystem::Root& cache);
   base::Result<void, Stop> add_view(RunView::What what, const std::string& path, const std::string& origin);
   base::Result<void, Stop> add_view(RunView::What what, const std::string& path, const std::string& origin,
                                     ViewPlace place);
+  base::Result<void, Stop> note_view(const RunView& view);
   base::Result<void, Stop> add_flags();
   base::Result<std::string, Stop> absolute(const std::string& flag, const std::string& path) const;
   void show_tools();
@@ -90,7 +92,7 @@ base::Result<void, Stop> Setup::find_program() {
 }
 
 base::Result<void, Stop> Setup::find_workspace() {
-  upwards_ = upwards(invocation_.caller.working_directory);
+  upwards_ = upwards(invocation_.caller.working_directory, invocation_.caller.uid);
   homes_ = homes_of(host_.facts);
   auto root = ecosystem::workspace_root(upwards_, homes_);
   if (!root) return base::fail(stop(report::refused(base::Diagnostics{root.error()})));
@@ -215,7 +217,25 @@ base::Result<void, Stop> Setup::add_view(RunView::What what, const std::string& 
                                          ViewPlace place) {
   read(path, origin);
   command().views.push_back({.path = path, .place = place.path});
-  run_.views.push_back({.what = what, .path = path, .place = std::move(place)});
+  auto lower = kernel::openat(kernel::kHere, path.c_str(), O_RDONLY | O_DIRECTORY);
+  if (!lower) return failed(kernel::error_at(lower.error(), path));
+  run_.views.push_back({.what = what, .path = path, .place = std::move(place), .lower = std::move(*lower)});
+  if (what == RunView::What::kWorkspace) return note_view(run_.views.back());
+  return {};
+}
+
+/// For whoever comes after a run that was killed: whose changes those are.
+base::Result<void, Stop> Setup::note_view(const RunView& view) {
+  const auto facts = kernel::statx(view.lower);
+  if (!facts) return failed(kernel::error_at(facts.error(), view.path));
+  auto noted = run_.places->note(view.place, {.workspace = run_.workspace,
+                                              .device = kernel::device_of(*facts),
+                                              .inode = facts->stx_ino,
+                                              .since = run_.places->began(),
+                                              .uid = run_.owner.uid,
+                                              .gid = run_.owner.gid,
+                                              .command = run_.argv});
+  if (!noted) return failed(noted.error());
   return {};
 }
 
@@ -237,7 +257,7 @@ base::Result<void, Stop> Setup::show_live(const std::string& root) {
     if (declared.output->what != ecosystem::OutputClass::kOutput) continue;
     for (const std::string& level : levels) {
       const std::string path = level + "/" + std::string(name);
-      if (!is_directory(path)) continue;
+      if (!is_directory_below(root, path.substr(root.size() + 1))) continue;
       if (std::ranges::find(kPrograms, name) != kPrograms.end()) {
         CORDON_OK(add_view(RunView::What::kPrivate, path, declared.origin));
       } else {
@@ -302,22 +322,36 @@ base::Result<void, Stop> Setup::show_cache(const ecosystem::Root& cache) {
 
 base::Result<void, Stop> Setup::show_caches() {
   for (const ecosystem::Root& cache : run_.effective.caches) CORDON_OK(show_cache(cache));
+  return {};
+}
+
+/// After all that is shown is known.
+base::Result<void, Stop> Setup::make_points() {
   std::vector<std::string> inner;
   for (const policy::PrivatePlace& place : command().places) inner.push_back(place.target);
-  for (const RunView& view : run_.views) inner.push_back(view.path);
+  for (const PathGrant& grant : run_.policy.read) inner.push_back(grant.path);
+  for (const PathGrant& grant : run_.policy.write) inner.push_back(grant.path);
   for (const std::string& path : inner) CORDON_OK(make_point_of(path));
   return {};
 }
 
 /// What lands in a private place needs a directory there.
 base::Result<void, Stop> Setup::make_point_of(const std::string& path) {
-  const policy::PrivatePlace* outer = nullptr;
-  for (const policy::PrivatePlace& place : command().places) {
-    const bool lies_in_it = path.starts_with(place.target + "/");
-    if (lies_in_it && (outer == nullptr || place.target.size() > outer->target.size())) outer = &place;
+  std::string outer, source;
+  const auto consider = [&](const std::string& target, const std::string& from) {
+    if (!path.starts_with(target + "/") || target.size() <= outer.size()) return;
+    outer = target;
+    source = from;
+  };
+  for (const policy::PrivatePlace& place : command().places) consider(place.target, place.source);
+  for (const RunView& view : run_.views) {
+    const bool has_it = path.starts_with(view.path + "/") && exists(path);
+    if (view.what != RunView::What::kWorkspace && !has_it) consider(view.path, view.place.path + "/upper");
   }
-  if (outer == nullptr) return {};
-  auto made = CommandPlaces::make_point(outer->source, std::string_view(path).substr(outer->target.size() + 1));
+  if (outer.empty()) return {};
+  const bool directory = !exists(path) || is_directory(path);
+  auto made = CommandPlaces::make_point(source, std::string_view(path).substr(outer.size() + 1),
+                                        directory ? CommandPlaces::Point::kDirectory : CommandPlaces::Point::kFile);
   if (!made) return failed(made.error());
   return {};
 }
@@ -339,11 +373,13 @@ void Setup::hide() {
   for (const ecosystem::Root& file : run_.effective.credentials) deny(file.path.str(), file.origin);
   if (ecosystem::own_code(run_.detection.intent) == ecosystem::OwnCode::kRuns) return;
   const std::string root = spelled(run_.workspace);
-  std::vector<std::string> directories = {root};
-  if (command().working_directory != root) directories.push_back(command().working_directory);
-  for (const std::string& directory : directories) {
-    for (const std::string& name : environment_files(directory)) deny(directory + "/" + name, ".env files");
-  }
+  const EnvironmentFiles found = environment_files(root);
+  for (const std::string& path : found.paths) deny(root + "/" + path, ".env files");
+  if (!found.whole)
+    run_.notes.push_back({.code = "env-files-unchecked",
+                          .text = "not all of the workspace was looked at for .env files: those deeper "
+                                  "down are seen",
+                          .at = {}});
 }
 
 void Setup::pass_environment() {
@@ -446,6 +482,7 @@ base::Result<CommandRun, Stop> Setup::go(const policy::Posture& posture) {
   CORDON_OK(show_caches());
   hide();
   CORDON_OK(add_flags());
+  CORDON_OK(make_points());
   CORDON_OK(supply_environment());
   CORDON_OK(allow_network(invocation_, arguments_, run_.effective, asking(), run_.policy));
   CORDON_OK(add_global_config(invocation_, host_.facts, run_.policy.posture));

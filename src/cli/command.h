@@ -33,6 +33,7 @@ struct RunView {
   What what = What::kWorkspace;
   std::string path;  ///< as granted, on the host
   ViewPlace place;
+  base::Fd lower;  ///< the directory itself: at the end its path may lead to another
 };
 
 struct CommandRun {
@@ -47,6 +48,7 @@ struct CommandRun {
   Owner owner;
   /// Why the workspace is not shown as the command's intent asks; "" where it is.
   std::string fallback;
+  std::vector<plan::Note> notes;  ///< more that is to be said before the run
 };
 
 /// Makes nothing that outlives the CommandRun but the caches of the project.
@@ -60,7 +62,7 @@ std::vector<plan::Note> notes_of(const CommandRun& run);
 std::string flag_of_other_door(const Arguments& arguments);
 
 /// After every process of the run is gone. What there is to say, each a note.
-std::vector<plan::Note> end_command(CommandRun& run, const plan::Outcome& outcome, const std::string& state_directory,
-                                    policy::approval::Caller caller);
+std::vector<plan::Note> end_command(CommandRun& run, const plan::Plan& plan, const plan::Outcome& outcome,
+                                    const std::string& state_directory, policy::approval::Caller caller);
 
 }  // namespace cordon::cli

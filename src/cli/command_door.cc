@@ -37,7 +37,7 @@ LookedUp look_up(const host::Caller& caller, const std::string& word) {
 }
 
 std::vector<plan::Note> notes_of(const CommandRun& run) {
-  std::vector<plan::Note> out;
+  std::vector<plan::Note> out = run.notes;
   const policy::WorkspaceMode mode = run.policy.command->mode;
   const char* shown = mode == policy::WorkspaceMode::kLive    ? "is shown live and read-only"
                       : mode == policy::WorkspaceMode::kWrite ? "may be written"

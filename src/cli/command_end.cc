@@ -10,11 +10,13 @@
 
 #include "base/text.h"
 #include "cli/command.h"
+#include "cli/git_index.h"
 #include "cli/kept_place.h"
 #include "cli/manifest_keys.h"
 #include "enforce/promote/kept.h"
 #include "enforce/promote/promote.h"
 #include "kernel/file.h"
+#include "kernel/inode.h"
 #include "policy/ecosystem/ignore.h"
 #include "policy/ecosystem/outputs.h"
 
@@ -23,12 +25,6 @@ namespace {
 
 namespace ecosystem = policy::ecosystem;
 namespace promote = enforce::promote;
-
-base::Result<base::Fd> open_directory(const std::string& path) {
-  auto fd = kernel::openat(kernel::kHere, path.c_str(), O_RDONLY | O_DIRECTORY);
-  if (!fd) return base::fail(kernel::error_at(fd.error(), path));
-  return std::move(*fd);
-}
 
 mode_t caller_umask() {
   const mode_t mask = ::umask(077);
@@ -59,7 +55,7 @@ std::string small_file(base::FdView directory, const std::string& path) {
 class Classes {
  public:
   Classes(const CommandRun& run, base::FdView upper, base::FdView workspace)
-      : run_(run), upper_(upper), workspace_(workspace) {
+      : run_(run), upper_(upper), workspace_(workspace), tracked_(read_git_index(workspace)) {
     read_rules("", ".git/info/exclude");
     read_rules("", ".gitignore");
   }
@@ -69,6 +65,10 @@ class Classes {
     const auto match = ecosystem::declared_output(
         run_.effective.outputs, path, is_directory ? ecosystem::EntryKind::kDirectory : ecosystem::EntryKind::kOther);
     const bool only_ignored = match && match->output->what == ecosystem::OutputClass::kWhereIgnored;
+    // Sources, whatever a name or an ignore rule says.
+    if (is_directory && tracked_.holds(path)) return promote::Class::kOther;
+    const bool is_output = match && match->output->what == ecosystem::OutputClass::kOutput;
+    if (is_output && (tracked_.holds(match->root) || tracked_.holds(path))) return promote::Class::kOther;
     if (match && !only_ignored) return of_declared(*match->output, std::string(path));
     if (!is_directory || run_.because != ".git") return promote::Class::kOther;
     const std::string text(path);
@@ -106,17 +106,22 @@ class Classes {
 
   const CommandRun& run_;
   base::FdView upper_, workspace_;
+  Tracked tracked_;
   ecosystem::IgnoreRules rules_;
   std::set<std::string> read_;
 };
 
 class End {
  public:
-  End(CommandRun& run, const plan::Outcome& outcome, std::string state, policy::approval::Caller caller)
-      : run_(run), outcome_(outcome), state_(std::move(state)), caller_(caller) {}
+  End(CommandRun& run, const plan::Plan& plan, const plan::Outcome& outcome, std::string state,
+      policy::approval::Caller caller)
+      : run_(run), plan_(plan), outcome_(outcome), state_(std::move(state)), caller_(caller) {}
 
   void workspace(RunView& view) {
-    if (auto done = end_workspace(view); !done) failed(view, done.error());
+    auto done = end_workspace(view);
+    if (done) return;
+    failed(view, done.error());
+    if (auto kept = keep(view, 0, view.lower); !kept) failed(view, kept.error());
   }
 
   void cache(RunView& view) {
@@ -137,7 +142,7 @@ class End {
     promote::Task out = promotion_rules(caller_umask());
     CORDON_TRY(out.upper, open_below(view.place.directory, "upper"));
     CORDON_TRY(out.scratch, open_below(view.place.directory, "scratch"));
-    CORDON_TRY(out.destination, open_directory(view.path));
+    CORDON_TRY(out.destination, same_directory(view));
     out.since = run_.places->began();
     out.workspace = run_.workspace;
     for (const ecosystem::Root& root : run_.effective.toolchains) out.allowed_roots.push_back(root.path.str());
@@ -146,8 +151,32 @@ class End {
     return out;
   }
 
+  /// What was mounted, and not what its path leads to by now.
+  base::Result<base::Fd> same_directory(const RunView& view) const {
+    const auto facts = kernel::statx(view.lower);
+    const auto mounted = std::ranges::find_if(plan_.steps, [&](const plan::Step& step) {
+      const auto* overlay = std::get_if<plan::step::PrivateOverlay>(&step.act);
+      return overlay != nullptr && overlay->place == view.place.path;
+    });
+    const bool same = facts && mounted != plan_.steps.end() && [&] {
+      const plan::FileId& id = std::get<plan::step::PrivateOverlay>(mounted->act).id;
+      return id.device == kernel::device_of(*facts) && id.inode == facts->stx_ino;
+    }();
+    if (!same)
+      return base::fail(base::Error{
+          .operation = "open", .subject = view.path, .detail = "it is another directory than the command had"});
+    auto fd = kernel::duplicate(view.lower, 3);
+    if (!fd) return base::fail(kernel::error_at(fd.error(), view.path));
+    return std::move(*fd);
+  }
+
   static base::Result<base::Fd> open_below(base::FdView directory, const char* name) {
     auto fd = kernel::openat(directory, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
+    if (!fd && fd.error().code == EACCES) {  // the target shut it
+      const auto shut = kernel::openat(directory, name, O_PATH | O_DIRECTORY | O_NOFOLLOW);
+      if (shut) static_cast<void>(kernel::chmod_object(*shut, 0700));
+      fd = kernel::openat(directory, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
+    }
     if (!fd) return base::fail(kernel::error_at(fd.error(), name));
     return std::move(*fd);
   }
@@ -167,11 +196,10 @@ class End {
     CORDON_TRY(const promote::Outcome done, promote::promote(task));
     say(done);
     if (done.is_all()) return {};
-    return keep(view, done, *workspace);
+    return keep(view, done.kept.total + done.conflicts.total + done.refused.total, *workspace);
   }
 
-  base::Result<void> keep(RunView& view, const promote::Outcome& done, base::FdView workspace) {
-    const std::uint64_t count = done.kept.total + done.conflicts.total + done.refused.total;
+  base::Result<void> keep(RunView& view, std::uint64_t count, base::FdView workspace) {
     const auto facts = kernel::statx(workspace);
     promote::About about{.id = run_.places->id(),
                          .workspace = run_.workspace,
@@ -230,6 +258,7 @@ class End {
   }
 
   CommandRun& run_;
+  const plan::Plan& plan_;
   const plan::Outcome& outcome_;
   std::string state_;
   policy::approval::Caller caller_;
@@ -238,9 +267,9 @@ class End {
 
 }  // namespace
 
-std::vector<plan::Note> end_command(CommandRun& run, const plan::Outcome& outcome, const std::string& state_directory,
-                                    policy::approval::Caller caller) {
-  End end(run, outcome, state_directory, caller);
+std::vector<plan::Note> end_command(CommandRun& run, const plan::Plan& plan, const plan::Outcome& outcome,
+                                    const std::string& state_directory, policy::approval::Caller caller) {
+  End end(run, plan, outcome, state_directory, caller);
   for (RunView& view : run.views) {
     if (view.what == RunView::What::kWorkspace) end.workspace(view);
     if (view.what == RunView::What::kCache) end.cache(view);

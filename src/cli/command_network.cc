@@ -8,6 +8,8 @@
 #include "base/text.h"
 #include "cli/surroundings.h"
 #include "policy/ecosystem/registries.h"
+#include "policy/network/address.h"
+#include "policy/network/address_class.h"
 #include "policy/network/rule.h"
 
 namespace cordon::cli {
@@ -37,6 +39,10 @@ class Reach {
       : invocation_(invocation), ask_(ask), policy_(policy) {}
 
   void add(std::string host, std::string port, const std::string& origin) {
+    // Maven's own settings block plain http by a mirror at 0.0.0.0: what is never dialled is no registry.
+    if (const auto address = network::parse_address(host);
+        address && network::plain_class(*address) >= network::kFirstNever)
+      return;
     policy::NetworkRule rule{
         .host = std::move(host), .port = std::move(port), .reason = {}, .at = {.span = {}, .source = origin}};
     const auto same = [&](const policy::NetworkRule& other) {

@@ -3,11 +3,17 @@
 #include <dirent.h>
 #include <fmt/format.h>
 
+#include <array>
 #include <cerrno>
+#include <charconv>
+#include <ctime>
 #include <memory>
+#include <optional>
 #include <utility>
 
 #include "base/text.h"
+#include "cli/kept_place.h"
+#include "enforce/promote/promote.h"
 #include "enforce/promote/remove_tree.h"
 #include "kernel/file.h"
 #include "kernel/inode.h"
@@ -18,6 +24,7 @@ namespace cordon::cli {
 namespace {
 
 namespace approval = policy::approval;
+namespace promote = enforce::promote;
 
 constexpr std::string_view kLockEnd = ".lock";
 
@@ -154,22 +161,118 @@ base::Result<std::string> CommandPlaces::cache(const std::string& workspace, con
   return place + "/" + name;
 }
 
-/// A link or a file there was made by an earlier run, and is no place.
-base::Result<void> CommandPlaces::make_point(const std::string& place, std::string_view below) {
+/// What stands there and is another kind of thing was made by an earlier run, and is no place.
+base::Result<void> CommandPlaces::make_point(const std::string& place, std::string_view below, Point last) {
   CORDON_TRY(base::Fd at,
              named(kernel::openat(kernel::kHere, place.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW), place));
-  for (const std::string_view name : base::split(below, '/')) {
-    const std::string text(name);
-    const auto facts = kernel::statx(at, text.c_str(), AT_SYMLINK_NOFOLLOW);
-    if (facts && !S_ISDIR(facts->stx_mode)) CORDON_OK(enforce::promote::remove_tree(at, text));
+  const auto names = base::split(below, '/');
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    const std::string name(names[i]);
+    const bool is_file = i + 1 == names.size() && last == Point::kFile;
+    const auto facts = kernel::statx(at, name.c_str(), AT_SYMLINK_NOFOLLOW);
+    const bool fits = facts && (is_file ? S_ISREG(facts->stx_mode) : S_ISDIR(facts->stx_mode));
+    if (facts && !fits) CORDON_OK(enforce::promote::remove_tree(at, name));
+    if (is_file) {
+      if (fits) return {};
+      CORDON_OK(named(kernel::openat(at, name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0600), name));
+      return {};
+    }
     CORDON_TRY(const auto around, named(kernel::statx(at), place));
     const Owner owner{.uid = around.stx_uid, .gid = around.stx_gid};
-    CORDON_TRY(at, make_directory(at, text, &owner));
+    CORDON_TRY(at, make_directory(at, name, &owner));
   }
   return {};
 }
 
-void sweep_command_places(base::FdView state, approval::Caller caller) {
+namespace {
+
+constexpr const char* kAbout = "about";
+constexpr std::size_t kLongestAbout = std::size_t{1} << 20;
+
+/// Fields, each with a NUL behind it: a path and an argument may hold anything else.
+std::string text_of(const promote::About& about) {
+  std::string out;
+  const auto add = [&](const std::string& field) { out.append(field).push_back('\0'); };
+  add(about.workspace);
+  for (const std::uint64_t number :
+       {about.device, about.inode, static_cast<std::uint64_t>(about.since.tv_sec),
+        static_cast<std::uint64_t>(about.since.tv_nsec), std::uint64_t{about.uid}, std::uint64_t{about.gid}})
+    add(std::to_string(number));
+  for (const std::string& word : about.command) add(word);
+  return out;
+}
+
+std::optional<promote::About> about_in(base::FdView view) {
+  const auto file = kernel::openat(view, kAbout, O_RDONLY | O_NOFOLLOW);
+  const auto facts = file ? kernel::statx(*file) : kernel::Sys<struct ::statx>(base::fail(file.error()));
+  if (!facts || !S_ISREG(facts->stx_mode) || facts->stx_size > kLongestAbout) return std::nullopt;
+  std::string text(static_cast<std::size_t>(facts->stx_size), '\0');
+  const auto got = kernel::pread(*file, std::as_writable_bytes(std::span(text)), 0);
+  if (!got || *got != text.size() || text.empty() || text.back() != '\0') return std::nullopt;
+  text.pop_back();
+  const auto fields = base::split(text, '\0');
+  if (fields.size() < 8) return std::nullopt;
+  promote::About out;
+  out.workspace = fields[0];
+  std::array<std::uint64_t, 6> numbers{};
+  for (std::size_t i = 0; i < numbers.size(); ++i) {
+    const std::string_view digits = fields[i + 1];
+    const auto read = std::from_chars(digits.data(), digits.data() + digits.size(), numbers[i]);
+    if (read.ec != std::errc() || read.ptr != digits.data() + digits.size()) return std::nullopt;
+  }
+  out.device = numbers[0];
+  out.inode = numbers[1];
+  out.since = {.tv_sec = static_cast<time_t>(numbers[2]), .tv_nsec = static_cast<long>(numbers[3])};
+  out.uid = static_cast<uid_t>(numbers[4]);
+  out.gid = static_cast<gid_t>(numbers[5]);
+  for (std::size_t i = 7; i < fields.size(); ++i) out.command.emplace_back(fields[i]);
+  return out;
+}
+
+/// The workspace, if it still is the one that the run saw.
+base::Fd workspace_of(const promote::About& about) {
+  auto fd = kernel::openat(kernel::kHere, about.workspace.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
+  const auto facts = fd ? kernel::statx(*fd) : kernel::Sys<struct ::statx>(base::fail(fd.error()));
+  const bool same = facts && kernel::device_of(*facts) == about.device && facts->stx_ino == about.inode;
+  return same ? std::move(*fd) : base::Fd();
+}
+
+void rescue_view(base::FdView view, const std::string& id, promote::Kept* kept) {
+  auto about = about_in(view);
+  if (!about) return;
+  const auto upper = make_directory(view, "upper", nullptr);
+  const auto scratch = make_directory(view, "scratch", nullptr);
+  const base::Fd workspace = workspace_of(*about);
+  if (upper && scratch && workspace.valid())
+    static_cast<void>(promote::replay(*upper, workspace, *scratch).has_value());
+  if (!upper || kept == nullptr || names_in(*upper).empty()) return;
+  about->id = id;
+  static_cast<void>(kept->keep(view, "upper", std::move(*about), std::time(nullptr)).has_value());
+}
+
+void rescue_run(base::FdView directory, const std::string& id, promote::Kept* kept) {
+  const auto run = kernel::openat(directory, id.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
+  if (!run) return;
+  for (const std::string& name : names_in(*run)) {
+    if (!name.starts_with("view-")) continue;
+    const auto view = kernel::openat(*run, name.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
+    if (view) rescue_view(*view, id, kept);
+  }
+}
+
+}  // namespace
+
+base::Result<void> CommandPlaces::note(const ViewPlace& place, const promote::About& about) const {
+  CORDON_TRY(
+      const base::Fd file,
+      named(kernel::openat(place.directory, kAbout, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0600), place.path));
+  const std::string text = text_of(about);
+  if (auto written = kernel::write_all(file, std::as_bytes(std::span(text))); !written)
+    return base::fail(kernel::error_at(written.error(), place.path));
+  return {};
+}
+
+void sweep_command_places(const std::string& state_directory, base::FdView state, approval::Caller caller) {
   if (!state.valid()) return;
   const approval::Opened place = approval::open_private_directory_in(state, "private", caller);
   if (place.state != approval::Opened::State::kPrivate) return;
@@ -177,7 +280,10 @@ void sweep_command_places(base::FdView state, approval::Caller caller) {
     if (!name.ends_with(kLockEnd)) continue;
     const auto lock = kernel::openat(place.fd, name.c_str(), O_RDWR | O_NOFOLLOW);
     if (!lock || !kernel::flock(*lock, LOCK_EX | LOCK_NB)) continue;
-    remove_run(place.fd, name.substr(0, name.size() - kLockEnd.size()));
+    auto kept = open_kept(state_directory, caller, Missing::kMake);
+    const std::string id = name.substr(0, name.size() - kLockEnd.size());
+    rescue_run(place.fd, id, kept && *kept ? &**kept : nullptr);
+    remove_run(place.fd, id);
   }
 }
 

@@ -16,6 +16,7 @@
 
 #include "base/fd.h"
 #include "base/result.h"
+#include "enforce/promote/kept.h"
 #include "policy/approval/facts.h"
 
 namespace cordon::cli {
@@ -45,13 +46,17 @@ class CommandPlaces {
   base::Result<std::string> directory(const std::string& name);
   /// Of the directory `lower`, whose mode the layer's root has as well: it is the one that is seen.
   base::Result<ViewPlace> view(const std::string& lower);
+  /// What a sweep must know of a view whose run was killed.
+  base::Result<void> note(const ViewPlace& place, const enforce::promote::About& about) const;
   /// As view(), and the same for every run in this workspace; of a run that goes on at the same time one of its own.
   base::Result<ViewPlace> cache_view(const std::string& workspace, const std::string& name, const std::string& lower);
   /// The same for every run in this workspace.
   base::Result<std::string> cache(const std::string& workspace, const std::string& name);
 
-  /// Makes the directories `below` in one of the above: what will be mounted there needs a place.
-  static base::Result<void> make_point(const std::string& place, std::string_view below);
+  /// Makes the directories `below`, or a file at their end, in one of the above: what will be mounted there needs a
+  /// place.
+  enum class Point : std::uint8_t { kDirectory, kFile };
+  static base::Result<void> make_point(const std::string& place, std::string_view below, Point last);
 
   /// By the clock of the state directory's file system, as ctimes are: when this run began there.
   [[nodiscard]] timespec began() const { return began_; }
@@ -70,7 +75,8 @@ class CommandPlaces {
   std::size_t views_ = 0;
 };
 
-/// What runs that died left: removed, with all that they wrote privately. Those whose lock is held stay.
-void sweep_command_places(base::FdView state, policy::approval::Caller caller);
+/// What runs that died left is removed; what they wrote in a view of a workspace is kept, and a promotion that they had
+/// begun is finished first. Those whose lock is held stay.
+void sweep_command_places(const std::string& state_directory, base::FdView state, policy::approval::Caller caller);
 
 }  // namespace cordon::cli

@@ -2,7 +2,9 @@
 
 #include <nlohmann/json.hpp>
 
+#include <set>
 #include <string_view>
+#include <vector>
 
 namespace cordon::cli {
 namespace {
@@ -12,12 +14,18 @@ using Json = nlohmann::json;
 /// Deep enough for any manifest; the parser itself is bounded by the file's size.
 constexpr int kMostDepth = 64;
 
+/// A key that stands twice is one to us and another to the next reader.
 Json parse(const std::string& text) {
   bool too_deep = false;
+  std::vector<std::set<std::string>> open;
   Json out = Json::parse(
       text,
-      [&](int depth, Json::parse_event_t, Json&) {
+      [&](int depth, Json::parse_event_t event, Json& value) {
         too_deep = too_deep || depth > kMostDepth;
+        if (event == Json::parse_event_t::object_start) open.emplace_back();
+        if (event == Json::parse_event_t::object_end && !open.empty()) open.pop_back();
+        if (event == Json::parse_event_t::key && !open.empty())
+          too_deep = too_deep || !open.back().insert(value.get<std::string>()).second;
         return !too_deep;
       },
       false);

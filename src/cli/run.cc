@@ -465,7 +465,7 @@ int Job::go() {
     mark_ = enforce::hold::planted_mark(plan->at(error->step));
   if (command_) {
     const std::string state = state_directory(context_.invocation.caller, own_home(host_->facts));
-    for (plan::Note& note : end_command(*command_, *outcome, state, approval_caller(context_.invocation)))
+    for (plan::Note& note : end_command(*command_, *plan, *outcome, state, approval_caller(context_.invocation)))
       tell(std::move(note));
   }
   report::Report report = report::make_report(*plan, *outcome);

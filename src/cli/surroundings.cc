@@ -3,6 +3,7 @@
 #include <dirent.h>
 
 #include <algorithm>
+#include <array>
 #include <functional>
 #include <memory>
 
@@ -32,11 +33,18 @@ std::vector<std::string> names_in(const std::string& path, const std::function<b
 
 }  // namespace
 
-std::vector<ecosystem::Directory> upwards(const std::string& from) {
+std::vector<ecosystem::Directory> upwards(const std::string& from, std::uint32_t uid) {
   std::vector<ecosystem::Directory> out;
+  const auto here = kernel::statx(kernel::kHere, from.c_str(), 0);
+  const auto counts = [&](const std::string& path) {
+    const auto facts = kernel::statx(kernel::kHere, path.c_str(), AT_SYMLINK_NOFOLLOW);
+    return facts && (facts->stx_uid == uid || facts->stx_uid == 0 || (here && facts->stx_uid == here->stx_uid));
+  };
   auto at = base::AbsPath::parse(from);
   while (at && out.size() < kMostLevels) {
-    out.push_back({.path = at->str(), .names = names_in(at->str(), ecosystem::tells)});
+    std::vector<std::string> names = names_in(at->str(), ecosystem::tells);
+    std::erase_if(names, [&](const std::string& name) { return !counts(at->str() + "/" + name); });
+    out.push_back({.path = at->str(), .names = std::move(names)});
     if (at->is_root()) break;
     at = at->parent();
   }
@@ -55,8 +63,51 @@ std::vector<base::AbsPath> homes_of(const plan::HostFacts& facts) {
   return out;
 }
 
-std::vector<std::string> environment_files(const std::string& directory) {
-  return names_in(directory, [](std::string_view name) { return name == ".env" || name.starts_with(".env."); });
+namespace {
+
+constexpr std::size_t kMostLooked = 20'000;
+constexpr std::size_t kDeepestLooked = 5;
+
+bool is_environment_file(std::string_view name) {
+  std::string low(name);
+  std::ranges::transform(low, low.begin(), [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; });
+  return low == ".env" || low == ".envrc" || low.starts_with(".env.") || low.ends_with(".env");
+}
+
+bool is_made_by_tools(std::string_view name) {
+  constexpr std::array kMade = std::to_array<std::string_view>(
+      {".git", "node_modules", "target", ".venv", "venv", "vendor", "dist", "build", ".gradle", "_build", "deps"});
+  return std::ranges::find(kMade, name) != kMade.end();
+}
+
+}  // namespace
+
+EnvironmentFiles environment_files(const std::string& directory) {
+  EnvironmentFiles out;
+  std::size_t looked = 0;
+  std::vector<std::pair<std::string, std::size_t>> left = {{"", 0}};
+  while (!left.empty()) {
+    const auto [below, depth] = left.back();
+    left.pop_back();
+    const std::string path = below.empty() ? directory : directory + "/" + below;
+    auto readable = kernel::openat(kernel::kHere, path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
+    if (!readable) continue;
+    const std::unique_ptr<DIR, int (*)(DIR*)> stream(::fdopendir(readable->get()), &::closedir);
+    if (!stream) continue;
+    static_cast<void>(readable->release());
+    while (const dirent* entry = ::readdir(stream.get())) {
+      const std::string name = entry->d_name;
+      if (name == "." || name == "..") continue;
+      if (++looked > kMostLooked) return out.whole = false, out;
+      const std::string at = below.empty() ? name : below + "/" + name;
+      if (is_environment_file(name)) out.paths.push_back(at);
+      const bool enters = entry->d_type == DT_DIR && !is_made_by_tools(name);
+      if (enters && depth >= kDeepestLooked) out.whole = false;
+      if (enters && depth < kDeepestLooked) left.emplace_back(at, depth + 1);
+    }
+  }
+  std::ranges::sort(out.paths);
+  return out;
 }
 
 std::string small_text(const std::string& path) {
@@ -72,6 +123,15 @@ std::string small_text(const std::string& path) {
   }
   out.resize(have);
   return out;
+}
+
+bool is_directory_below(const std::string& root, const std::string& below) {
+  const auto top = kernel::openat(kernel::kHere, root.c_str(), O_PATH | O_DIRECTORY);
+  if (!top) return false;
+  return kernel::openat2(
+             *top, below.c_str(),
+             {.flags = O_PATH | O_DIRECTORY, .resolve = kernel::kResolveBeneath | kernel::kResolveNoSymlinks})
+      .has_value();
 }
 
 bool exists(const std::string& path) { return kernel::statx(kernel::kHere, path.c_str(), 0).has_value(); }

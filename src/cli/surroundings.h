@@ -1,6 +1,7 @@
 // What stands around a command: the directories above it, the homes that count, the files that must not be read yet.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -11,15 +12,25 @@
 namespace cordon::cli {
 
 /// From `from` to the root, each with the names that detection looks at. A directory that cannot be read has none.
-std::vector<policy::ecosystem::Directory> upwards(const std::string& from);
+/// A name that somebody else put there (in a directory that all may write) tells nothing: of the names count those of
+/// `uid`, of root, and of the owner of `from`.
+std::vector<policy::ecosystem::Directory> upwards(const std::string& from, std::uint32_t uid);
 
 std::vector<base::AbsPath> homes_of(const plan::HostFacts& facts);
 
-/// Names in this directory that begin with ".env".
-std::vector<std::string> environment_files(const std::string& directory);
+/// Files of variables (".env" and its kind) in the directory and some levels below it, not in what tools made; paths
+/// relative to it. `whole` is false where there was more to look at than is looked at.
+struct EnvironmentFiles {
+  std::vector<std::string> paths;
+  bool whole = true;
+};
+EnvironmentFiles environment_files(const std::string& directory);
 
 /// The content of a regular file of a tool's settings; "" where there is none, or where it is too long for one.
 std::string small_text(const std::string& path);
+
+/// A directory at `below` in `root`, reached through no link: what a link in a project leads to is not the project's.
+bool is_directory_below(const std::string& root, const std::string& below);
 
 bool exists(const std::string& path);
 bool is_directory(const std::string& path);

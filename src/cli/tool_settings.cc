@@ -62,7 +62,7 @@ std::optional<std::string> without_users(std::string_view value) {
   }
   out += value;
   // What a variable stands for is not known here: "${TOKEN}" in a URL is one.
-  if (out.contains("${") || value.contains('@')) return std::nullopt;
+  if (out.contains("${") || out.contains('?') || value.contains('@')) return std::nullopt;
   return out;
 }
 

@@ -37,8 +37,9 @@ TEST(ToolSettings, KeepAPipIndexAndItsSection) {
 }
 
 TEST(ToolSettings, LeaveOutWhatCannotBeTold) {
-  for (const char* line : {"registry=https://${TOKEN}.example/", "registry=https://a@b@c/x@y", "registry=a@b",
-                           "//r/:_authToken=x", "token=x", "proxy=http://u:p@proxy:1", "registry"}) {
+  for (const char* line :
+       {"registry=https://${TOKEN}.example/", "registry=https://a@b@c/x@y", "registry=a@b", "//r/:_authToken=x",
+        "registry=https://r.example/?token=x", "token=x", "proxy=http://u:p@proxy:1", "registry"}) {
     EXPECT_EQ(settings_without_credentials(RegistryFormat::kNpmrc, line), "") << line;
   }
   EXPECT_EQ(settings_without_credentials(RegistryFormat::kMavenSettings, "<settings/>"), "");

@@ -113,7 +113,7 @@ base::Result<Host, Stop> open_host(const Invocation& invocation, const WhenIntro
   const std::string state = state_directory(invocation.caller, own_home(out.facts));
   out.session.take_as_absent(clean_holds(state));
   out.state = open_state(state, approval_caller(invocation));
-  sweep_command_places(out.state, approval_caller(invocation));
+  sweep_command_places(state, out.state, approval_caller(invocation));
   out.facts.work_place = work_place(state, out.state, approval_caller(invocation));
   static_cast<void>(
       hold_registry(state, out.state, approval_caller(invocation)));  // so that this run's plan can hide it

@@ -236,6 +236,80 @@ TEST_P(CommandMode, ARunThatIsKilledLeavesTheProjectAsItWas) {
   EXPECT_EQ(snapshot(scene.home() + "/.local/state/cordon/private").size(), 1U) << "itself alone" << next;
 }
 
+TEST_P(CommandMode, WhatAKilledRunWroteIsKept) {
+  const Project project(scene);
+  Running running =
+      project.cordon({"--profile", "node"}, "echo mine > src/new.js; echo started; exec sleep 60").start();
+  ASSERT_TRUE(running.expect("started"));
+  running.signal(SIGKILL);
+  static_cast<void>(running.wait());
+  EXPECT_EQ(scene.cordon({"run", "--", "true"}).in(project.path()).run().code, 0);
+  const Finished diff = scene.cordon({"changes", "--diff"}).run();
+  EXPECT_THAT(diff.out, AllOf(HasSubstr("src/new.js"), HasSubstr("+mine"))) << diff;
+  EXPECT_FALSE(scene.tree().exists("work/project/src/new.js"));
+}
+
+TEST_P(CommandMode, ALinkInALiveProjectOpensNothingElse) {
+  const Project project(scene);
+  scene.tree().write("work/other/secret", "sentinel-other\n");
+  for (const char* name : {"dist", "node_modules", "coverage"}) {
+    scene.tree().link(std::string("work/project/") + name, "../other");
+    const std::string script =
+        std::string("cat ") + name + "/secret; echo evil > " + name + "/written; ls " + name + "/";
+    const Finished inside = project.run({"--profile", "node", "--workspace", "live"}, script);
+    EXPECT_THAT(inside.out, Not(HasSubstr("sentinel"))) << name << inside;
+    EXPECT_FALSE(scene.tree().exists("work/other/written")) << name << inside;
+    scene.tree().remove(std::string("work/project/") + name);
+  }
+}
+
+TEST_P(CommandMode, AWorkspaceThatIsExchangedMeanwhileGetsNothing) {
+  const Project project(scene);
+  scene.tree().write("work/other/node_modules/x", "untouched\n");
+  Running running =
+      project.cordon({"--profile", "node"}, "mkdir node_modules; echo evil > node_modules/x; echo started; sleep 1")
+          .start();
+  ASSERT_TRUE(running.expect("started"));
+  const Finished moved = scene.bare({"/bin/sh", "-c", "mv project project.old && ln -s other project"});
+  EXPECT_EQ(moved.code, 0) << moved;
+  const Finished ended = running.wait();
+  EXPECT_EQ(scene.tree().read("work/other/node_modules/x"), "untouched\n") << ended;
+  EXPECT_EQ(scene.tree().read("work/project.old/node_modules/x"), "evil\n") << "it arrives where it was" << ended;
+}
+
+TEST_P(CommandMode, WhatGitTracksIsNoOutputWhateverItIsCalled) {
+  const Project project(scene);
+  scene.tree().remove("work/project/.git");
+  scene.tree().write("work/project/dist/index.js", "source\n");
+  scene.tree().write("work/project/scripts/release.sh", "source\n");
+  scene.tree().write("work/project/pkg/a.js", "source\n");
+  scene.tree().write("work/project/.gitignore", "scripts/\nnode_modules/\n");
+  ASSERT_EQ(project.outside("git init -q . && git add -f . && git -c user.name=a -c user.email=a@b commit -qm x").code,
+            0);
+  const std::string script =
+      "echo evil > dist/index.js; echo evil > scripts/release.sh; mkdir -p pkg/dist; echo out > pkg/dist/x";
+  const Finished inside = project.run({"--profile", "node"}, script);
+  EXPECT_EQ(scene.tree().read("work/project/dist/index.js"), "source\n") << inside;
+  EXPECT_EQ(scene.tree().read("work/project/scripts/release.sh"), "source\n") << inside;
+  EXPECT_EQ(scene.tree().read("work/project/pkg/dist/x"), "out\n") << "untracked, an output" << inside;
+}
+
+TEST_P(CommandMode, EnvironmentFilesAreHiddenBelowTheRootToo) {
+  const Project project(scene);
+  for (const char* name : {"packages/api/.env", "packages/api/prod.env", ".Env", "a/.envrc"})
+    scene.tree().write(std::string("work/project/") + name, "sentinel\n");
+  const std::string look = "cat packages/api/.env packages/api/prod.env .Env a/.envrc";
+  EXPECT_THAT(project.run({}, look).out, Not(HasSubstr("sentinel")));
+  EXPECT_THAT(project.outside(look).out, HasSubstr("sentinel"));
+}
+
+TEST_P(CommandMode, AShutWorkspaceLosesNothing) {
+  const Project project(scene);
+  EXPECT_EQ(project.run({}, "echo work > important; chmod 0 .").code, 0);
+  EXPECT_THAT(scene.cordon({"changes", "--diff"}).run().out, HasSubstr("+work"));
+  EXPECT_EQ(project.outside("ls").code, 0) << "the workspace itself is as it was";
+}
+
 TEST_P(CommandMode, ADryRunMakesNothing) {
   const Project project(scene);
   const Snapshot before = snapshot(project.path());

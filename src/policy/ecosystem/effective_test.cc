@@ -54,7 +54,7 @@ TEST(Effective, says_of_each_root_where_it_comes_from) {
   ASSERT_TRUE(all) << said(all.error());
   const Root* cache = at(all->caches, "/home/u/.cargo/registry/cache");
   ASSERT_NE(cache, nullptr);
-  EXPECT_EQ(cache->cache, CacheClass::kContent);
+  EXPECT_EQ(cache->cache, CacheClass::kUnpacked);
   EXPECT_EQ(cache->origin, "profile rust: caches");
   EXPECT_EQ(cache->variable, "");
   EXPECT_NE(at(all->toolchains, "/home/u/.rustup"), nullptr);

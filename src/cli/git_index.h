@@ -1,0 +1,34 @@
+// Which files git tracks in a checkout, and which directories hold such files: sources, which no run changes by calling
+// them an output.
+//
+// Read from the host's own index, by descriptor, without git. Bounded; an index that is not understood (a split one, a
+// later version, a damaged one) is taken to track everything that stands.
+#pragma once
+
+#include <set>
+#include <string>
+#include <string_view>
+
+#include "base/fd.h"
+
+namespace cordon::cli {
+
+class Tracked {
+ public:
+  enum class Known : std::uint8_t { kNoRepository, kAll, kNothing };
+  Tracked(Known known, std::set<std::string, std::less<>> paths) : known_(known), paths_(std::move(paths)) {}
+
+  /// Whether `path` (relative to the workspace) is a tracked file, or a directory that holds one at any depth.
+  [[nodiscard]] bool holds(std::string_view path) const { return known_ == Known::kNothing || paths_.contains(path); }
+
+ private:
+  Known known_;
+  std::set<std::string, std::less<>> paths_;
+};
+
+Tracked read_git_index(base::FdView workspace);
+
+/// For tests: the content of an index.
+Tracked parse_git_index(std::string_view bytes);
+
+}  // namespace cordon::cli
