@@ -45,11 +45,7 @@ constexpr OptionRow kDenyExec = of_command("--deny-exec", "PATH", "hide this pro
 constexpr OptionRow kKeepEnv = of_command("--keep-env", "NAME", "pass this variable of yours", Times::kMany);
 constexpr OptionRow kNoProxy = of_command("--no-proxy", "", "reach any host on port 443 (not limited to hosts)");
 
-constexpr std::array kRunFlags = {
-    OptionRow{"--strict", "", "every layer of the sandbox, or nothing is run"},
-    OptionRow{"--allow-degraded", "", "run with what this host can hold, naming what it cannot"},
-    OptionRow{"--allow-unapproved", "", "run although nobody approved the manifest as it is now", Times::kOnce,
-              Complete::kNothing, Door::kManifest},
+constexpr std::array kOfBoth = {
     OptionRow{"--env", "NAME=VALUE", "the value of a name (that the manifest lists)", Times::kMany},
     kProfile,
     kWorkspace,
@@ -68,14 +64,30 @@ constexpr std::array kRunFlags = {
     kUpstreamProxy,
     kProxyEnv,
     kAcceptAlias,
-    OptionRow{"--dry-run", "", "show the plan of an approved manifest and run nothing (inspect needs no approval)"},
-    OptionRow{"--report", "FILE", "write what became of the run to FILE, as JSON", Times::kOnce, Complete::kFile},
-    OptionRow{"--record-exec", "", "record every program that is started"},
-    OptionRow{"--explain", "", "watch the run, and say at its end what it asked for and did not get"},
-    OptionRow{"--as-root", "", "stay root although the entrypoint belongs to somebody else"},
-    OptionRow{"--run-id", "ID", "name the run's scope (needs limits)"},
-    OptionRow{"--json", "", "stream the run as JSON lines: output, then one verdict, refusal or failure"},
 };
+
+template <std::size_t... Sizes>
+constexpr auto joined(const std::array<OptionRow, Sizes>&... parts) {
+  std::array<OptionRow, (Sizes + ...)> out{};
+  auto* at = out.data();
+  ((at = std::ranges::copy(parts, at).out), ...);
+  return out;
+}
+
+constexpr auto kRunFlags = joined(
+    std::array{OptionRow{"--strict", "", "every layer of the sandbox, or nothing is run"},
+               OptionRow{"--allow-degraded", "", "run with what this host can hold, naming what it cannot"},
+               OptionRow{"--allow-unapproved", "", "run although nobody approved the manifest as it is now",
+                         Times::kOnce, Complete::kNothing, Door::kManifest}},
+    kOfBoth,
+    std::array{
+        OptionRow{"--dry-run", "", "show the plan of an approved manifest and run nothing (inspect needs no approval)"},
+        OptionRow{"--report", "FILE", "write what became of the run to FILE, as JSON", Times::kOnce, Complete::kFile},
+        OptionRow{"--record-exec", "", "record every program that is started"},
+        OptionRow{"--explain", "", "watch the run, and say at its end what it asked for and did not get"},
+        OptionRow{"--as-root", "", "stay root although the entrypoint belongs to somebody else"},
+        OptionRow{"--run-id", "ID", "name the run's scope (needs limits)"},
+        OptionRow{"--json", "", "stream the run as JSON lines: output, then one verdict, refusal or failure"}});
 constexpr std::array kValidateFlags = {
     OptionRow{"--strict", "", "fail where the stamp, the program or a grant does not hold here (for CI)"},
     OptionRow{"--relocatable", "", "fail where a path ties the manifest to this host"},
@@ -99,30 +111,10 @@ constexpr std::array kApproveFlags = {
     OptionRow{"--pin", "", "let the stamp cover the entrypoint's content too"},
     kAcceptAlias,
 };
-constexpr std::array kInspectFlags = {
-    OptionRow{"--strict", "", "plan as run --strict would"},
-    OptionRow{"--allow-degraded", "", "plan as run --allow-degraded would"},
-    OptionRow{"--env", "NAME=VALUE", "the value of a name (that the manifest lists)", Times::kMany},
-    kProfile,
-    kWorkspace,
-    kAllowDomain,
-    kAllowFetch,
-    kDenyDomain,
-    kNoProxy,
-    kAllowRead,
-    kAllowWrite,
-    kAllowExec,
-    kDenyRead,
-    kDenyExec,
-    kKeepEnv,
-    kAsk,
-    kAllowAddress,
-    kUpstreamProxy,
-    kProxyEnv,
-    kAcceptAlias,
-    OptionRow{"--as-root", "", "plan as run --as-root would"},
-    kJson,
-};
+constexpr auto kInspectFlags =
+    joined(std::array{OptionRow{"--strict", "", "plan as run --strict would"},
+                      OptionRow{"--allow-degraded", "", "plan as run --allow-degraded would"}},
+           kOfBoth, std::array{OptionRow{"--as-root", "", "plan as run --as-root would"}, kJson});
 constexpr std::array kJsonOnlyFlags = {kJson};
 constexpr std::array kChangesFlags = {
     OptionRow{"--diff", "", "show what text files would become, line by line"},

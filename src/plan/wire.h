@@ -2,14 +2,11 @@
 //
 //   Header | Record × record_count | table (strings and bytes)
 //
-// Flat and uniform, so that the decoder is short enough to be believed: every record has the same size, every string
-// and byte sequence stands in the table and is named by a Ref. View::decode() checks everything once, up front
-// (counts, offsets, terminators, op codes, the shape of each record, absolute paths without "..", the order of the
-// steps); after that the accessors cannot fail. It allocates nothing, throws nothing and keeps no pointer but to the
-// bytes that it was given, which must not change: the launcher insists on the memfd's seals.
-//
-// Written by enforce/launch/encode.cc, read by the launcher program and by fuzz/. Versions are never mixed: the build
-// id in the header must be the reader's own.
+// Flat and uniform: every record has the same size, every string and byte sequence stands in the table and is named by
+// a Ref. View::decode() checks everything once (counts, offsets, terminators, op codes, shapes, paths without "..", the
+// order of the steps); after that the accessors cannot fail. It allocates nothing, throws nothing and keeps no pointer
+// but to the bytes that it was given, which must not change: the launcher insists on the memfd's seals.
+// Written by enforce/launch/encode.cc, read by the launcher and by fuzz/. Never of another version: the build id tells.
 #pragma once
 
 #include <linux/filter.h>
@@ -37,7 +34,6 @@ inline constexpr std::uint64_t kLongestTimeMs = 1'000'000'000'000;  // in nanose
 inline constexpr std::size_t kLongestPath = 4'095;
 inline constexpr std::size_t kLongestName = 255;
 using BuildId = std::array<char, 32>;
-
 /// One per alternative of plan::step::Any, in its order, but for HoldPoint, which is a kMask or a kPin here: the
 /// supervisor made what it masks or pins. kLandlockRule continues the kLandlock before it, kStub the kStubOverlay.
 enum class Op : std::uint16_t {
@@ -116,19 +112,17 @@ inline constexpr std::uint32_t kIpv6Too = 1U << 13;            ///< Redirect
 inline constexpr std::uint32_t kRedirected = 1U << 14;         ///< Listen: what the Redirect leads to
 
 /// What stands in a record, op by op. Unused args, refs and flags must be zero.
-///   args  EnterNamespaces {flags, time limit in ms}  BuildRoot {size}  MakeDirectory, MakeFile {mode}  MountDev {shm
-///   size}
+///   args  EnterNamespaces {flags, limit in ms}  BuildRoot {size}  MakeDirectory, MakeFile {mode}  MountDev {shm size}
 ///         Bind {device, inode, type, birth_ns, create uid, create gid}  MountTmpfs {size, mode}
 ///         StubOverlay {as Bind, work inode, work birth_ns}; the work directory is on the same device
 ///         PrivateOverlay {as Bind: device, inode, type, birth_ns; of the place: device, inode, birth_ns}
 ///         LocalNetwork {family, address: its first 8 bytes, the rest}  Redirect {port}
 ///         Listen {SOCK_STREAM or SOCK_DGRAM, family, port, address: its first 8 bytes, the rest}
-///         ResourceLimit {resource, soft, hard}  RunAs {uid, gid}  Landlock {handled, scoped, abi}
-///         LandlockRule {access}  Filter {flags}
+///         ResourceLimit {resource, soft, hard}  RunAs {uid, gid}  Landlock {handled, scoped, abi}  its rules {access}
+///         Filter {flags}
 ///   refs  the target first; then: EnterNamespaces {uid map, gid map (as the files of user_namespaces(7) want them),
 ///         groups (u32 each)}  MakeSymlink {target, text}  MakeFile {target, content}  Bind {target, source, create}
-///         Pin {target, text of the link that stands there: none, or one}
-///         PrivateOverlay {target, source, place}
+///         Pin {target, text of the link that stands there: none, or one}  PrivateOverlay {target, source, place}
 ///         StubOverlay {target, source, create, work}  Stub {target: below the overlay's}
 ///         Filter {name, program}  Execute {path, argv, environment, working directory}
 enum class RefKind : std::uint8_t { kNone, kPath, kText, kBytes, kList };
@@ -185,7 +179,6 @@ inline constexpr std::array<Shape, kOps> kShapes = [] {
 }();
 inline constexpr const Shape& shape_of(Op op) { return kShapes[static_cast<std::size_t>(op) - 1]; }
 
-/// Why bytes are not a plan.
 enum class Fault : std::uint8_t {
   kSize,      ///< too short, too long, or the counts do not add up to it
   kNotAPlan,  ///< another magic number
