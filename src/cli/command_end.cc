@@ -121,7 +121,7 @@ class End {
     auto done = end_workspace(view);
     if (done) return;
     failed(view, done.error());
-    if (auto kept = keep(view, 0, view.lower); !kept) failed(view, kept.error());
+    if (auto kept = keep(view, 0, {}, view.lower); !kept) failed(view, kept.error());
   }
 
   void cache(RunView& view) {
@@ -196,10 +196,21 @@ class End {
     CORDON_TRY(const promote::Outcome done, promote::promote(task));
     say(done);
     if (done.is_all()) return {};
-    return keep(view, done.kept.total + done.conflicts.total + done.refused.total, *workspace);
+    return keep(view, done.kept.total + done.conflicts.total + done.refused.total, some_of(done), *workspace);
   }
 
-  base::Result<void> keep(RunView& view, std::uint64_t count, base::FdView workspace) {
+  /// " (src/a.js, Makefile, …)": the first of what is kept.
+  static std::string some_of(const promote::Outcome& done) {
+    constexpr std::size_t kMost = 3;
+    std::vector<std::string> names;
+    for (const promote::List* list : {&done.kept, &done.conflicts, &done.refused})
+      for (const promote::Entry& entry : list->entries)
+        if (names.size() < kMost) names.push_back(base::shown(entry.path));
+    const bool more = done.kept.total + done.conflicts.total + done.refused.total > names.size();
+    return names.empty() ? std::string() : fmt::format(" ({}{})", base::join(names, ", "), more ? ", …" : "");
+  }
+
+  base::Result<void> keep(RunView& view, std::uint64_t count, const std::string& some, base::FdView workspace) {
     const auto facts = kernel::statx(workspace);
     promote::About about{.id = run_.places->id(),
                          .workspace = run_.workspace,
@@ -214,12 +225,12 @@ class End {
     CORDON_TRY(const promote::Kept::Added added,
                kept->keep(view.place.directory, "upper", std::move(about), std::time(nullptr)));
     const bool review = run_.policy.command->mode == policy::WorkspaceMode::kReview;
-    notes_.push_back(
-        {.code = "kept-changes",
-         .text = review || !ended_well()
-                     ? fmt::format("{} changes are kept, and none is made: cordon changes", count)
-                     : fmt::format("kept {} other {}: cordon changes", count, count == 1 ? "change" : "changes"),
-         .at = {}});
+    notes_.push_back({.code = "kept-changes",
+                      .text = review || !ended_well()
+                                  ? fmt::format("{} changes are kept{}, and none is made: cordon changes", count, some)
+                                  : fmt::format("kept {} other {}{}: cordon changes", count,
+                                                count == 1 ? "change" : "changes", some),
+                      .at = {}});
     if (!added.dropped.empty())
       notes_.push_back({.code = "kept-dropped",
                         .text = fmt::format("the oldest kept changes went, of {} runs: there was no more room",
