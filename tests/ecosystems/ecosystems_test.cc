@@ -1,0 +1,215 @@
+// What must work, unmodified (SPEC §9.5), with the tools of the distribution and nothing from the network: each as root
+// and as an ordinary user, in a checkout of its own. The twin of each project tries what install and build scripts have
+// tried; the same script does it outside.
+#include "support/promise.h"
+
+namespace cordon::test {
+namespace {
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::Not;
+
+CORDON_PROMISE(Ecosystem);
+
+/// What a build script of a stranger does.
+constexpr const char* kHostile =
+    "cat \"$HOME/.ssh/id_ed25519\" >> stolen 2>/dev/null; echo evil > .git/hooks/post-commit; echo evil > .envrc; "
+    "mkdir -p .vscode && echo evil > .vscode/tasks.json; echo evil >> src/tracked; echo evil > \"$HOME/.bashrc\"";
+
+class Checkout {
+ public:
+  explicit Checkout(const Scene& scene) : scene_(scene) {
+    file("src/tracked", "source\n");
+    scene.tree().write("home/.ssh/id_ed25519", "sentinel-key\n", 0600);
+  }
+  void file(const std::string& name, const std::string& content, mode_t mode = 0644) const {
+    scene_.tree().write("work/project/" + name, content, mode);
+  }
+  /// Everything that stands is tracked from here on.
+  void commit() const {
+    const Finished done = outside("git init -q . && git add -A && git -c user.name=a -c user.email=a@b commit -qm x");
+    EXPECT_EQ(done.code, 0) << done;
+    before_ = sources();
+  }
+  [[nodiscard]] Finished outside(const std::string& script) const {
+    return scene_.outside({"/bin/sh", "-c", script}).in(path()).timeout(120'000).run();
+  }
+  [[nodiscard]] Finished run(std::vector<std::string> command, const std::string& below = "") const {
+    command.insert(command.begin(), {"run", "--"});
+    return scene_.cordon(std::move(command)).in(path() + below).timeout(120'000).run();
+  }
+  [[nodiscard]] std::optional<std::string> read(const std::string& name) const {
+    return scene_.tree().read("work/project/" + name);
+  }
+  [[nodiscard]] bool has(const std::string& name) const { return scene_.tree().exists("work/project/" + name); }
+  [[nodiscard]] std::string path() const { return scene_.in_work("project"); }
+
+  /// Sources, hooks and settings are as they were committed, but for these files; nothing was stolen.
+  void expect_untouched(const std::vector<std::string>& but = {}) const {
+    Snapshot now = sources(), then = before_;
+    for (const std::string& name : but) {
+      now.erase(name);
+      then.erase(name);
+    }
+    EXPECT_EQ(then, now) << difference(then, now);
+    EXPECT_FALSE(scene_.tree().exists("home/.bashrc"));
+    for (const char* name : {".envrc", ".vscode", "stolen"}) EXPECT_FALSE(has(name)) << name;
+  }
+
+ private:
+  /// All but what a build makes, and git's own index, whose times any look renews.
+  [[nodiscard]] Snapshot sources() const {
+    Snapshot out = snapshot(path());
+    std::erase_if(out, [](const auto& entry) {
+      const std::string& name = entry.first;
+      const auto below = [&](const std::string& directory) {
+        return name == directory || name.starts_with(directory + "/");
+      };
+      return name.empty() || name == ".git/index" || below("node_modules") || below("build") || below("target") ||
+             below(".venv") || below("bin");
+    });
+    return out;
+  }
+
+  const Scene& scene_;
+  mutable Snapshot before_;
+};
+
+TEST_P(Ecosystem, MakeBuildsAndKeepsToItsOutputs) {
+  const Checkout project(scene);
+  project.file("Makefile", std::string("build/app: main.c\n\tmkdir -p build\n\tcc -o $@ main.c\n\tsh evil.sh\n"));
+  project.file("main.c", "#include <stdio.h>\nint main(void) { puts(\"built\"); return 0; }\n");
+  project.file("evil.sh", kHostile);
+  project.file(".gitignore", "build/\n");
+  project.commit();
+  const Finished made = project.run({"make"});
+  EXPECT_EQ(made.code, 0) << made;
+  EXPECT_EQ(project.outside("./build/app").out, "built\n") << made;
+  project.expect_untouched();
+  const Finished tested = project.run({"./build/app"});
+  EXPECT_EQ(tested.out, "built\n") << "what was built runs" << tested;
+  static_cast<void>(project.outside("sh evil.sh"));
+  EXPECT_EQ(project.read(".envrc"), "evil\n") << "the control: outside it does";
+}
+
+TEST_P(Ecosystem, NodeRunsScriptsWithTheToolsOfTheProject) {
+  const Checkout project(scene);
+  project.file("package.json",
+               "{\"name\":\"p\",\"version\":\"1.0.0\",\"scripts\":{\"build\":\"tool && sh evil.sh; true\",\"test\":"
+               "\"node -e \\\"console.log(require('dep'))\\\"\"}}\n");
+  project.file("evil.sh", kHostile);
+  project.file(".gitignore", "node_modules/\nbuild/\n");
+  project.file("node_modules/dep/index.js", "module.exports = 'from dep'\n");
+  project.file("node_modules/.bin/tool",
+               "#!/usr/bin/env node\nrequire('fs').mkdirSync('build',{recursive:true});"
+               "require('fs').writeFileSync('build/out','made')\n",
+               0755);
+  project.commit();
+  const Finished built = project.run({"npm", "run", "build"});
+  EXPECT_EQ(built.code, 0) << built;
+  EXPECT_EQ(project.read("build/out"), "made") << built;
+  const Finished tested = project.run({"npm", "test"});
+  EXPECT_THAT(tested.out, HasSubstr("from dep")) << tested;
+  project.expect_untouched();
+}
+
+TEST_P(Ecosystem, NpmInstallsAPackageWithAnInstallScriptAndItsLockFile) {
+  const Checkout project(scene);
+  project.file("package.json", "{\"name\":\"p\",\"version\":\"1.0.0\"}\n");
+  project.file(".gitignore", "node_modules/\n");
+  project.file("dep/package.json",
+               "{\"name\":\"dep\",\"version\":\"1.0.0\",\"scripts\":{\"postinstall\":\"sh evil.sh\"}}\n");
+  project.file("dep/index.js", "module.exports = 'installed'\n");
+  project.file("dep/evil.sh", std::string("cd \"$INIT_CWD\" && { ") + kHostile + "; }; true\n");
+  ASSERT_EQ(project.outside("cd dep && npm pack --silent && mv dep-1.0.0.tgz ..").code, 0);
+  project.commit();
+  const Finished installed = project.run({"npm", "install", "--offline", "--no-audit", "--no-fund", "./dep-1.0.0.tgz"});
+  EXPECT_EQ(installed.code, 0) << installed;
+  EXPECT_EQ(project.read("node_modules/dep/index.js"), "module.exports = 'installed'\n") << installed;
+  EXPECT_THAT(project.read("package.json").value_or(""), HasSubstr("\"dep\": \"file:dep-1.0.0.tgz\"")) << installed;
+  EXPECT_TRUE(project.has("package-lock.json")) << installed;
+  project.expect_untouched({"package.json", "package-lock.json"});
+}
+
+TEST_P(Ecosystem, PythonMakesAnEnvironmentAndUsesIt) {
+  const Checkout project(scene);
+  project.file("pyproject.toml", "[project]\nname = \"p\"\nversion = \"1\"\n");
+  project.file("tool.py", "import os, sys\nos.system(\"sh evil.sh\")\nprint('prefix', sys.prefix)\n");
+  project.file("evil.sh", kHostile);
+  project.commit();
+  const Finished made = project.run({"python3", "-m", "venv", "--without-pip", ".venv"});
+  EXPECT_EQ(made.code, 0) << made;
+  EXPECT_TRUE(project.has(".venv/pyvenv.cfg")) << made;
+  const Finished used = project.run({"./.venv/bin/python", "tool.py"});
+  EXPECT_EQ(used.out, "prefix " + project.path() + "/.venv\n") << used;
+  project.expect_untouched();
+}
+
+TEST_P(Ecosystem, GoBuildsAndTests) {
+  const Checkout project(scene);
+  project.file("go.mod", "module p\n\ngo 1.19\n");
+  project.file("p.go", "package main\n\nfunc main() { println(\"go\") }\n");
+  project.file("p_test.go",
+               "package main\n\nimport (\n\t\"os/exec\"\n\t\"testing\"\n)\n\nfunc TestIt(t *testing.T) { "
+               "exec.Command(\"sh\", \"evil.sh\").Run() }\n");
+  project.file("evil.sh", kHostile);
+  project.file(".gitignore", "bin/\n");
+  project.commit();
+  const Finished built = project.run({"go", "build", "-o", "bin/p", "."});
+  EXPECT_EQ(built.code, 0) << built;
+  EXPECT_TRUE(project.has("bin/p")) << built;
+  const Finished tested = project.run({"go", "test", "./..."});
+  EXPECT_EQ(tested.code, 0) << tested;
+  project.expect_untouched();
+}
+
+TEST_P(Ecosystem, JavaCompilesAndRuns) {
+  const Checkout project(scene);
+  project.file("pom.xml", "<project/>\n");
+  project.file("src/A.java",
+               "public class A { public static void main(String[] a) throws Exception { "
+               "new ProcessBuilder(\"sh\", \"evil.sh\").start().waitFor(); "
+               "System.out.println(\"java\"); } }\n");
+  project.file("evil.sh", kHostile);
+  project.commit();
+  const Finished built = project.run({"javac", "-d", "target/classes", "src/A.java"});
+  EXPECT_EQ(built.code, 0) << built;
+  const Finished run = project.run({"java", "-cp", "target/classes", "A"});
+  EXPECT_EQ(run.out, "java\n") << run;
+  project.expect_untouched();
+}
+
+TEST_P(Ecosystem, ADirectoryOfAMonorepoAndAWorktreeAreWorkedInAsTheyAre) {
+  const Checkout project(scene);
+  project.file("packages/a/package.json",
+               "{\"name\":\"a\",\"version\":\"1.0.0\",\"scripts\":{\"build\":\"mkdir -p dist && "
+               "cat ../b/shared > dist/out\"}}\n");
+  project.file("packages/b/shared", "shared\n");
+  project.commit();
+  const Finished built = project.run({"npm", "run", "build"}, "/packages/a");
+  EXPECT_EQ(built.code, 0) << built;
+  EXPECT_EQ(project.read("packages/a/dist/out"), "shared\n") << built;
+  ASSERT_EQ(project.outside("git worktree add -q ../tree").code, 0);
+  const Finished there =
+      scene.cordon({"run", "--", "npm", "run", "build"}).in(scene.in_work("tree/packages/a")).timeout(120'000).run();
+  EXPECT_EQ(there.code, 0) << there;
+  EXPECT_EQ(scene.tree().read("work/tree/packages/a/dist/out"), "shared\n") << there;
+}
+
+TEST_P(Ecosystem, WhatIsServedFollowsTheHostsEdits) {
+  const Checkout project(scene);
+  project.file("package.json", "{\"name\":\"p\",\"version\":\"1.0.0\",\"scripts\":{\"dev\":\"node watch.js\"}}\n");
+  project.file("watch.js",
+               "const fs = require('fs'); console.log('ready');\n"
+               "setInterval(() => { if (fs.readFileSync('src/tracked', 'utf8') === 'edited\\n') { "
+               "console.log('seen'); process.exit(0) } }, 50);\n");
+  project.commit();
+  Running dev = scene.cordon({"run", "--", "npm", "run", "dev"}).in(project.path()).start();
+  ASSERT_TRUE(dev.expect("ready"));
+  ASSERT_EQ(project.outside("echo edited > src/new && mv src/new src/tracked").code, 0);
+  EXPECT_TRUE(dev.expect("seen")) << "an editor saves by rename";
+  EXPECT_EQ(dev.wait().code, 0);
+}
+
+}  // namespace
+}  // namespace cordon::test
