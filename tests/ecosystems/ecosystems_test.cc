@@ -48,8 +48,8 @@ class Checkout {
   void expect_untouched(const std::vector<std::string>& but = {}) const {
     Snapshot now = sources(), then = before_;
     for (const std::string& name : but) {
-      now.erase(name);
-      then.erase(name);
+      now.erase("/" + name);
+      then.erase("/" + name);
     }
     EXPECT_EQ(then, now) << difference(then, now);
     EXPECT_FALSE(scene_.tree().exists("home/.bashrc"));
@@ -63,9 +63,9 @@ class Checkout {
     std::erase_if(out, [](const auto& entry) {
       const std::string& name = entry.first;
       const auto below = [&](const std::string& directory) {
-        return name == directory || name.starts_with(directory + "/");
+        return name == "/" + directory || name.starts_with("/" + directory + "/");
       };
-      return name.empty() || name == ".git/index" || below("node_modules") || below("build") || below("target") ||
+      return name.empty() || name == "/.git/index" || below("node_modules") || below("build") || below("target") ||
              below(".venv") || below("bin");
     });
     return out;
@@ -126,7 +126,7 @@ TEST_P(Ecosystem, NpmInstallsAPackageWithAnInstallScriptAndItsLockFile) {
   const Finished installed = project.run({"npm", "install", "--offline", "--no-audit", "--no-fund", "./dep-1.0.0.tgz"});
   EXPECT_EQ(installed.code, 0) << installed;
   EXPECT_EQ(project.read("node_modules/dep/index.js"), "module.exports = 'installed'\n") << installed;
-  EXPECT_THAT(project.read("package.json").value_or(""), HasSubstr("\"dep\": \"file:dep-1.0.0.tgz\"")) << installed;
+  EXPECT_THAT(project.read("package.json").value_or(""), HasSubstr("file:dep-1.0.0.tgz")) << installed;
   EXPECT_TRUE(project.has("package-lock.json")) << installed;
   project.expect_untouched({"package.json", "package-lock.json"});
 }
