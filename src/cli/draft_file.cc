@@ -53,6 +53,22 @@ base::Result<std::string, base::Diagnostics> merged_text(const Opened& there, co
   return manifest::canonical_yaml(whole, manifest::ProvenanceBlock::kInclude);
 }
 
+/// What a manifest grants, in one line.
+std::string lines_of(const policy::Policy& policy) {
+  constexpr std::size_t kMost = 20;
+  std::vector<std::string> out;
+  if (policy.exec.mode == policy::ExecMode::kAll) out.emplace_back("exec: all");
+  for (const policy::PathGrant& grant : policy.exec.programs) out.push_back("exec " + base::shown(grant.written));
+  for (const policy::PathGrant& grant : policy.read) out.push_back("read " + base::shown(grant.written));
+  for (const policy::PathGrant& grant : policy.write) out.push_back("write " + base::shown(grant.written));
+  for (const policy::NetworkRule& rule : policy.network)
+    out.push_back(fmt::format("network {}:{}", base::shown(rule.host), base::shown(rule.port)));
+  for (const policy::EnvGrant& grant : policy.env) out.push_back("env " + base::shown(grant.name));
+  const std::size_t total = out.size();
+  if (total > kMost) out.resize(kMost);
+  return base::join(out, ", ") + (total > kMost ? fmt::format(" and {} more", total - kMost) : std::string());
+}
+
 }  // namespace
 
 base::Result<std::optional<Opened>, Stop> existing_draft(const Invocation& invocation, const plan::HostFacts& facts,
@@ -103,6 +119,13 @@ base::Result<void, Stop> write_draft(Context& context, const Subject& subject, s
   if (manifest::canonical_yaml(existing->as_written) == manifest::canonical_yaml(draft)) {
     view.notes.push_back(fmt::format("{} allows all of it already, and is left as it is", base::shown(subject.out)));
     return {};
+  }
+  if (existing->stamp != manifest::StampState::kCurrent) {
+    if (const std::string kept = lines_of(existing->as_written); !kept.empty())
+      view.notes.push_back(
+          fmt::format("{} was there, and nobody approved it: these lines of it are kept, whoever wrote "
+                      "them: {}",
+                      base::shown(subject.out), kept));
   }
   view.approval_voided = existing->stamp == manifest::StampState::kCurrent;
   auto text = merged_text(*existing, draft, view);

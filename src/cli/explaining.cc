@@ -7,6 +7,8 @@
 #include <utility>
 #include <variant>
 
+#include "planner/draft.h"
+#include "planner/path_text.h"
 #include "report/seen_paths.h"
 
 namespace cordon::cli {
@@ -42,6 +44,11 @@ std::string objection(Host& host, policy::Policy policy, const plan::Plan& plann
   std::string path = denial.grant.substr(open + 1, close - open - 1);
   if (path.starts_with('"')) return untried;  // a name that YAML quotes is another in the line than here
   const policy::PathGrant grant{.written = path, .path = path};
+  for (std::string_view at = path; at.size() > 1; at = planner::parent_of(at)) {
+    const bool is_home = planner::is_home_container(planner::parent_of(at)) || at == "/root";
+    const auto own = planner::own_homes(host.facts);
+    if (is_home && std::ranges::find(own, at) == own.end()) return "it lies in another user's home";
+  }
   (denial.act == "write" ? policy.write : policy.read).push_back(grant);
   const auto decided = verdict(policy, host, Probing::kAssume);
   if (!decided) return untried;

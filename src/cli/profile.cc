@@ -153,10 +153,11 @@ base::Result<draft::Proposal, Stop> Profile::proposal_of(WatchedRun& run) {
                                         .script = subject_.script,
                                         .began_ns = run.began_ns,
                                         .forwarding = forwarding_});
-  // What nobody approved was not there in this run: it is asked about again.
-  draft::drop_covered(out, is_seeded() ? existing_->policy : subject_.base);
   view_.notes.clear();
   CORDON_OK(judge(run.host, out));
+  // After that: what is withheld covers nothing. What nobody approved was not there in this run: it is asked about
+  // again.
+  draft::drop_covered(out, is_seeded() ? existing_->policy : subject_.base);
   return out;
 }
 

@@ -22,7 +22,8 @@ auto refuse(const std::string& path, std::string code, std::string message, std:
 auto not_written(const std::string& path, kernel::Errno why) {
   if (why.code == EEXIST)
     return refuse(path, "draft-in-the-way", "something has this name by now, and is left as it is",
-                  "profile again, or name another file: --out FILE");
+                  "it was not there before the program ran, so it may be the program's own: read it, take it away, and "
+                  "profile again; or --out FILE");
   return refuse(path, "draft-not-written",
                 "the draft could not be written: " + std::string(why.call) + ": " + in_words(why.code),
                 "name a file in a directory that you may write: --out FILE");

@@ -24,15 +24,19 @@ void add_path(std::vector<PathGrant>& to, const std::string& path, const Anchors
   if (!there) to.push_back(std::move(grant));
 }
 
+/// By where it really lies: a link below a grant leads to what the grant does not show.
 bool gives(const PathGrant& grant, const Want& want) {
-  return !grant.path.empty() && (within(want.path, grant.path) || within(want.real, grant.path));
+  if (grant.path.empty()) return false;
+  if (within(want.real, grant.path)) return true;
+  return within(want.path, grant.path) && want.real.ends_with(std::string_view(want.path).substr(grant.path.size()));
 }
 
 bool gives(const Want& other, const Want& want) {
   if (other.access == Access::kRead && want.access == Access::kWrite) return false;
   if (!other.directory || other.only_seen) return false;
   if (other.path == want.path) return other.access != want.access;
-  return within(want.path, other.path) || (want.real != other.real && within(want.real, other.real));
+  if (!within(want.real, other.real)) return false;
+  return within(want.path, other.path) || want.real != other.real;
 }
 
 }  // namespace

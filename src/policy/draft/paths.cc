@@ -44,6 +44,28 @@ void add_names(std::vector<std::string>& to, const std::vector<std::string>& nam
 
 bool is_looked_at_only(std::uint32_t acts) { return (acts & ~(plan::kActProbe | plan::kActEnter)) == 0; }
 
+/// A name in the kernel's files that leads out of them: what it means, the target's descriptors decide.
+bool leads_out_of_proc(std::string_view path) {
+  if (path.starts_with("/dev/fd/")) return path.find('/', 8) != std::string_view::npos;
+  if (!path.starts_with("/proc/")) return false;
+  for (const std::string_view way : {"/cwd/", "/root/"})
+    if (path.find(way, 5) != std::string_view::npos) return true;
+  const std::size_t fd = path.find("/fd/", 5);
+  return fd != std::string_view::npos && path.find('/', fd + 4) != std::string_view::npos;
+}
+
+/// By its name: whoever reads the draft should not have to know each.
+bool may_hold_secrets(std::string_view name) {
+  constexpr std::array kNames =
+      std::to_array<std::string_view>({".env", ".envrc", ".git-credentials", ".netrc", ".npmrc", ".pgpass", ".pypirc",
+                                       "credentials", "credentials.json", "credentials.toml", "id_dsa", "id_ecdsa",
+                                       "id_ed25519", "id_rsa", "secrets.json", "secrets.yaml", "secrets.yml"});
+  constexpr std::array kEnds =
+      std::to_array<std::string_view>({".env", ".jks", ".kdbx", ".key", ".p12", ".pem", ".pfx"});
+  return std::ranges::find(kNames, name) != kNames.end() || name.starts_with(".env.") ||
+         std::ranges::any_of(kEnds, [&](std::string_view end) { return name.ends_with(end); });
+}
+
 bool is_present(const PathFact& fact) { return fact.state == PathState::kPresent; }
 
 }  // namespace
@@ -101,6 +123,10 @@ void Paths::take(const ObservedPath& one) {
   if (!is_representable(one.path))
     return withhold(writes ? Access::kWrite : Access::kRead, one.path, "unrepresentable",
                     "no manifest can hold this name");
+  if (leads_out_of_proc(one.path)) {
+    ++lost_;
+    return;
+  }
   if (is_of_the_kernel(one.path)) return;
   const PathFact* known = fact(one.path);
   const bool always = one.path == "/tmp" || given_.always(one.path) ||
@@ -284,7 +310,7 @@ void Paths::drop_ancestors() {
     if (leads_to_a_want(want))
       dropped.push_back(path);
     else
-      want.only_seen = !is_below_project(want.real);
+      want.only_seen = (want.evidence.acts & plan::kActEnter) == 0 && !is_below_project(want.real);
   }
   for (const std::string& path : dropped) reads_.erase(path);
 }
@@ -296,6 +322,9 @@ void Paths::flag_wants() {
         flag(std::string(access_name(want.access)), path, "whole-workdir",
              fmt::format("this is the program's whole directory, with whatever else {} there",
                          want.access == Access::kWrite ? "is made" : "stands"));
+      if (!want.directory && may_hold_secrets(planner::name_of(want.real)))
+        flag(std::string(access_name(want.access)), path, "may-hold-secrets",
+             "by its name it may hold passwords or tokens, and the program is shown them");
       if (within(want.real, "/tmp"))
         flag(std::string(access_name(want.access)), path, "target-steerable-tmp",
              "it lies in /tmp, where every user may make files, and may be gone or another's by the next run");
