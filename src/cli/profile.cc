@@ -144,6 +144,23 @@ base::Result<void, Stop> Profile::judge(Host& host, draft::Proposal& proposal) {
   return {};
 }
 
+/// A directory that the run itself made, below another that it writes: the next run makes its own.
+void drop_made_in_the_run(draft::Proposal& proposal, const WatchedRun& run) {
+  const auto is_made = [&](const draft::Want& want) {
+    const auto fact = run.host.facts.paths.find(want.path);
+    return fact != run.host.facts.paths.end() && fact->second.id.has_birth_time &&
+           fact->second.state == plan::PathState::kPresent && fact->second.id.birth_ns >= run.began_ns;
+  };
+  const std::vector<draft::Want> all = proposal.wants;
+  std::erase_if(proposal.wants, [&](const draft::Want& want) {
+    if (want.access != draft::Access::kWrite || !is_made(want)) return false;
+    return std::ranges::any_of(all, [&](const draft::Want& other) {
+      return other.access == draft::Access::kWrite && other.path != want.path &&
+             want.path.starts_with(other.path + "/") && want.real.starts_with(other.real + "/");
+    });
+  });
+}
+
 base::Result<draft::Proposal, Stop> Profile::proposal_of(WatchedRun& run) {
   draft::Proposal out = draft::propose({.policy = watched_policy_,
                                         .plan = run.plan,
@@ -154,6 +171,7 @@ base::Result<draft::Proposal, Stop> Profile::proposal_of(WatchedRun& run) {
                                         .began_ns = run.began_ns,
                                         .forwarding = forwarding_});
   view_.notes.clear();
+  drop_made_in_the_run(out, run);
   CORDON_OK(judge(run.host, out));
   // After that: what is withheld covers nothing. What nobody approved was not there in this run: it is asked about
   // again.
