@@ -225,12 +225,14 @@ class End {
     CORDON_TRY(const promote::Kept::Added added,
                kept->keep(view.place.directory, "upper", std::move(about), std::time(nullptr)));
     const bool review = run_.policy.command->mode == policy::WorkspaceMode::kReview;
-    notes_.push_back({.code = "kept-changes",
-                      .text = review || !ended_well()
-                                  ? fmt::format("{} changes are kept{}, and none is made: cordon changes", count, some)
-                                  : fmt::format("kept {} other {}{}: cordon changes", count,
-                                                count == 1 ? "change" : "changes", some),
-                      .at = {}});
+    notes_.push_back(
+        {.code = "kept-changes",
+         .text =
+             review || !ended_well()
+                 ? fmt::format("{} kept{}, and none is made: cordon changes",
+                               count == 1 ? std::string("1 change is") : fmt::format("{} changes are", count), some)
+                 : fmt::format("kept {} other {}{}: cordon changes", count, count == 1 ? "change" : "changes", some),
+         .at = {}});
     if (!added.dropped.empty())
       notes_.push_back({.code = "kept-dropped",
                         .text = fmt::format("the oldest kept changes went, of {} runs: there was no more room",
