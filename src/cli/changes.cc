@@ -5,8 +5,10 @@
 #include <nlohmann/json.hpp>
 
 #include "base/text.h"
+#include "cli/command_places.h"
 #include "cli/commands.h"
 #include "cli/kept_place.h"
+#include "cli/leavings.h"
 #include "cli/line_diff.h"
 #include "cli/own_places.h"
 #include "cli/promotion_words.h"
@@ -259,8 +261,10 @@ int changes(Context& context, const Arguments& arguments) {
   host::Session session(context.invocation.caller, {});
   if (auto answered = session.answer({}, facts); !answered)
     return stopped(stop(report::refused(answered.error(), "host-unanswered", "")));
-  auto kept = open_kept(state_directory(context.invocation.caller, own_home(facts)),
-                        approval_caller(context.invocation), Missing::kLeave);
+  const std::string state = state_directory(context.invocation.caller, own_home(facts));
+  const policy::approval::Caller caller = approval_caller(context.invocation);
+  sweep_command_places(state, open_state(state, caller), caller);  // a run that was killed left its changes
+  auto kept = open_kept(state, caller, Missing::kLeave);
   if (!kept) return stopped(stop(report::refused(kept.error(), "changes-failed", "")));
   if (!*kept) return stopped(missing(""));
   const std::int64_t now = std::time(nullptr);

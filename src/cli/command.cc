@@ -16,6 +16,7 @@
 #include "cli/tool_settings.h"
 #include "kernel/file.h"
 #include "policy/manifest/digest.h"
+#include "policy/manifest/values.h"
 
 namespace cordon::cli {
 namespace {
@@ -129,22 +130,7 @@ base::Result<void, Stop> Setup::choose_profiles() {
   return {};
 }
 
-/// Why there can be no view of the workspace here; "" where nothing is known against it.
-std::string Setup::view_obstacle() const {
-  if (host_.facts.feature(plan::Feature::kOverlayMount).state == plan::Availability::kNo)
-    return "this host mounts no overlay for us";
-  if (host_.facts.refused_overlays.contains(run_.workspace)) return "no overlay can be mounted over it";
-  const auto state = base::AbsPath::parse(this->state());
-  const auto root = base::AbsPath::parse(run_.workspace);
-  if (state && root && state->is_within(*root)) return "Cordon's own state lies in it";
-  if (!host_.facts.mounts) return "what is mounted in it cannot be told";
-  for (const plan::MountPlace& mount : *host_.facts.mounts) {
-    const auto point = base::AbsPath::parse(mount.point);
-    if (point && root && *point != *root && point->is_within(*root))
-      return fmt::format("{} is mounted in it", base::shown(mount.point));
-  }
-  return {};
-}
+std::string Setup::view_obstacle() const { return obstacle_to_view(host_.facts, state(), run_.workspace); }
 
 base::Result<void, Stop> Setup::choose_mode() {
   WorkspaceMode mode = run_.detection.mode;
@@ -452,6 +438,16 @@ base::Result<void, Stop> Setup::add_flags() {
   CORDON_OK(add("--allow-write", run_.policy.write));
   CORDON_OK(add("--deny-read", run_.policy.deny));
   CORDON_OK(add("--deny-exec", run_.policy.deny));
+  if (arguments_.has("--timeout")) {
+    policy::Limits& limits = run_.policy.limits;
+    limits.timeout = arguments_.value("--timeout");
+    limits.timeout_at = {.span = {}, .source = "--timeout"};
+    const auto parsed = policy::manifest::parse_duration_ms(limits.timeout);
+    if (!parsed || *parsed == 0)
+      return refuse(arguments_, "bad-timeout", fmt::format("--timeout {} is no time", base::shown(limits.timeout)),
+                    "--timeout 90s, 20m or 2h");
+    limits.timeout_ms = *parsed;
+  }
   // What was named by hand is not hidden by a rule of thumb.
   std::erase_if(run_.policy.deny, [&](const PathGrant& denied) {
     return denied.at.source == ".env files" &&

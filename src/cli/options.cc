@@ -43,6 +43,7 @@ constexpr OptionRow kAllowExec =
 constexpr OptionRow kDenyRead = of_command("--deny-read", "PATH", "hide this path", Times::kMany, Complete::kFile);
 constexpr OptionRow kDenyExec = of_command("--deny-exec", "PATH", "hide this program", Times::kMany, Complete::kFile);
 constexpr OptionRow kKeepEnv = of_command("--keep-env", "NAME", "pass this variable of yours", Times::kMany);
+constexpr OptionRow kTimeout = of_command("--timeout", "TIME", "end the run after this long: 90s, 20m, 2h");
 constexpr OptionRow kNoProxy = of_command("--no-proxy", "", "reach any host on port 443 (not limited to hosts)");
 
 constexpr std::array kOfBoth = {
@@ -59,6 +60,7 @@ constexpr std::array kOfBoth = {
     kDenyRead,
     kDenyExec,
     kKeepEnv,
+    kTimeout,
     kAsk,
     kAllowAddress,
     kUpstreamProxy,

@@ -1,12 +1,14 @@
 #include "cli/surroundings.h"
 
 #include <dirent.h>
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
 #include <functional>
 #include <memory>
 
+#include "base/text.h"
 #include "kernel/file.h"
 #include "policy/ecosystem/registries.h"
 
@@ -108,6 +110,22 @@ EnvironmentFiles environment_files(const std::string& directory) {
   }
   std::ranges::sort(out.paths);
   return out;
+}
+
+std::string obstacle_to_view(const plan::HostFacts& facts, const std::string& state, const std::string& workspace) {
+  if (facts.feature(plan::Feature::kOverlayMount).state == plan::Availability::kNo)
+    return "this host mounts no overlay for us";
+  if (facts.refused_overlays.contains(workspace)) return "no overlay can be mounted over it";
+  const auto own = base::AbsPath::parse(state);
+  const auto root = base::AbsPath::parse(workspace);
+  if (own && root && own->is_within(*root)) return "Cordon's own state lies in it";
+  if (!facts.mounts) return "what is mounted in it cannot be told";
+  for (const plan::MountPlace& mount : *facts.mounts) {
+    const auto point = base::AbsPath::parse(mount.point);
+    if (point && root && *point != *root && point->is_within(*root))
+      return fmt::format("{} is mounted in it", base::shown(mount.point));
+  }
+  return {};
 }
 
 std::string small_text(const std::string& path) {

@@ -26,6 +26,9 @@ struct EnvironmentFiles {
 };
 EnvironmentFiles environment_files(const std::string& directory);
 
+/// Why there can be no view of this workspace here; "" where nothing is known against it.
+std::string obstacle_to_view(const plan::HostFacts& facts, const std::string& state, const std::string& workspace);
+
 /// The content of a regular file of a tool's settings; "" where there is none, or where it is too long for one.
 std::string small_text(const std::string& path);
 

@@ -214,6 +214,16 @@ TEST_P(CommandMode, CodesAreTheCommandsOwnAndOfAShell) {
   EXPECT_EQ(plain.code, 126) << plain;
 }
 
+TEST_P(CommandMode, ATimeLimitEndsTheRunAndNothingArrives) {
+  const Project project(scene);
+  const Finished run =
+      project.run({"--profile", "node", "--timeout", "1s"}, "mkdir node_modules; echo x > node_modules/x; sleep 60");
+  EXPECT_EQ(run.code, 124) << run;
+  EXPECT_FALSE(scene.tree().exists("work/project/node_modules")) << run;
+  EXPECT_TRUE(run.says("cordon changes")) << "it is kept" << run;
+  EXPECT_EQ(project.run({"--timeout", "soon"}, "true").code, 125);
+}
+
 TEST_P(CommandMode, TheHomeItselfIsNoWorkspace) {
   const Finished run = scene.cordon({"run", "--", "true"}).in(scene.home()).run();
   EXPECT_EQ(run.code, 125) << run;
@@ -243,7 +253,6 @@ TEST_P(CommandMode, WhatAKilledRunWroteIsKept) {
   ASSERT_TRUE(running.expect("started"));
   running.signal(SIGKILL);
   static_cast<void>(running.wait());
-  EXPECT_EQ(scene.cordon({"run", "--", "true"}).in(project.path()).run().code, 0);
   const Finished diff = scene.cordon({"changes", "--diff"}).run();
   EXPECT_THAT(diff.out, AllOf(HasSubstr("src/new.js"), HasSubstr("+mine"))) << diff;
   EXPECT_FALSE(scene.tree().exists("work/project/src/new.js"));
