@@ -62,9 +62,9 @@ std::vector<std::uint8_t> Builder::program() const {
 
 std::vector<std::uint8_t> joined(std::span<const sock_filter> before, std::span<const std::uint8_t> after) {
   if (after.empty()) return {};
-  std::vector<std::uint8_t> out(before.size_bytes() + after.size());
-  std::memcpy(out.data(), before.data(), before.size_bytes());
-  std::memcpy(out.data() + before.size_bytes(), after.data(), after.size());
+  const auto* first = reinterpret_cast<const std::uint8_t*>(before.data());
+  std::vector<std::uint8_t> out(first, first + before.size_bytes());
+  out.insert(out.end(), after.begin(), after.end());
   return out;
 }
 
