@@ -13,6 +13,7 @@
 #include "cli/git_index.h"
 #include "cli/kept_place.h"
 #include "cli/manifest_keys.h"
+#include "cli/whole_file.h"
 #include "enforce/promote/kept.h"
 #include "enforce/promote/promote.h"
 #include "kernel/file.h"
@@ -34,20 +35,10 @@ mode_t caller_umask() {
 
 /// A small regular file below `directory`, through no link; "" where there is none.
 std::string small_file(base::FdView directory, const std::string& path) {
-  const auto file = kernel::openat2(
-      directory, path.c_str(),
-      {.flags = O_RDONLY | O_NONBLOCK | O_NOCTTY, .resolve = kernel::kResolveBeneath | kernel::kResolveNoSymlinks});
-  const auto facts = file ? kernel::statx(*file) : kernel::Sys<struct ::statx>(base::fail(file.error()));
-  if (!facts || !S_ISREG(facts->stx_mode) || facts->stx_size > ecosystem::IgnoreRules::kLargestFile) return {};
-  std::string out(static_cast<std::size_t>(facts->stx_size), '\0');
-  std::size_t have = 0;
-  while (have < out.size()) {
-    const auto got = kernel::pread(*file, std::as_writable_bytes(std::span(out)).subspan(have), have);
-    if (!got || *got == 0) break;
-    have += *got;
-  }
-  out.resize(have);
-  return out;
+  constexpr auto kWays = kernel::kResolveBeneath | kernel::kResolveNoSymlinks;
+  return content_of(
+      kernel::openat2(directory, path.c_str(), {.flags = O_RDONLY | O_NONBLOCK | O_NOCTTY, .resolve = kWays}),
+      ecosystem::IgnoreRules::kLargestFile);
 }
 
 /// What goes back: declared outputs, lock files, manifests of which only the allowed keys changed, and directories

@@ -4,6 +4,7 @@
 #include <optional>
 #include <utility>
 
+#include "cli/whole_file.h"
 #include "kernel/file.h"
 
 namespace cordon::cli {
@@ -56,19 +57,8 @@ void add(std::set<std::string, std::less<>>& directories, std::string_view name)
   }
 }
 
-std::string content_of(base::FdView directory, const char* path) {
-  const auto file = kernel::openat(directory, path, O_RDONLY | O_NONBLOCK | O_NOCTTY);
-  const auto facts = file ? kernel::statx(*file) : kernel::Sys<struct ::statx>(base::fail(file.error()));
-  if (!facts || !S_ISREG(facts->stx_mode) || facts->stx_size > kLargestIndex) return {};
-  std::string out(static_cast<std::size_t>(facts->stx_size), '\0');
-  std::size_t have = 0;
-  while (have < out.size()) {
-    const auto got = kernel::pread(*file, std::as_writable_bytes(std::span(out)).subspan(have), have);
-    if (!got || *got == 0) break;
-    have += *got;
-  }
-  out.resize(have);
-  return out;
+std::string read_in(base::FdView directory, const char* path) {
+  return content_of(kernel::openat(directory, path, O_RDONLY | O_NONBLOCK | O_NOCTTY), kLargestIndex);
 }
 
 }  // namespace
@@ -119,14 +109,14 @@ Tracked read_git_index(base::FdView workspace) {
   if (S_ISDIR(git->stx_mode)) {
     if (!kernel::statx(workspace, ".git/index", AT_SYMLINK_NOFOLLOW))
       return {Known::kNoRepository, {}};  // no commit yet
-    return parse_git_index(content_of(workspace, ".git/index"));
+    return parse_git_index(read_in(workspace, ".git/index"));
   }
   // A worktree or a submodule: the file says where.
-  std::string text = content_of(workspace, ".git");
+  std::string text = read_in(workspace, ".git");
   constexpr std::string_view kSays = "gitdir: ";
   if (!text.starts_with(kSays)) return {Known::kNothing, {}};
   while (text.ends_with('\n') || text.ends_with('\r')) text.pop_back();
-  return parse_git_index(content_of(workspace, (text.substr(kSays.size()) + "/index").c_str()));
+  return parse_git_index(read_in(workspace, (text.substr(kSays.size()) + "/index").c_str()));
 }
 
 }  // namespace cordon::cli

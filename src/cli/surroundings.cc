@@ -9,6 +9,7 @@
 #include <memory>
 
 #include "base/text.h"
+#include "cli/whole_file.h"
 #include "kernel/file.h"
 #include "policy/ecosystem/registries.h"
 
@@ -129,18 +130,8 @@ std::string obstacle_to_view(const plan::HostFacts& facts, const std::string& st
 }
 
 std::string small_text(const std::string& path) {
-  const auto file = kernel::openat(kernel::kHere, path.c_str(), O_RDONLY | O_NONBLOCK | O_NOCTTY);
-  const auto facts = file ? kernel::statx(*file) : kernel::Sys<struct ::statx>(base::fail(file.error()));
-  if (!facts || !S_ISREG(facts->stx_mode) || facts->stx_size > ecosystem::kLargestConfiguration) return {};
-  std::string out(static_cast<std::size_t>(facts->stx_size), '\0');
-  std::size_t have = 0;
-  while (have < out.size()) {
-    const auto got = kernel::pread(*file, std::as_writable_bytes(std::span(out)).subspan(have), have);
-    if (!got || *got == 0) break;
-    have += *got;
-  }
-  out.resize(have);
-  return out;
+  return content_of(kernel::openat(kernel::kHere, path.c_str(), O_RDONLY | O_NONBLOCK | O_NOCTTY),
+                    ecosystem::kLargestConfiguration);
 }
 
 bool is_directory_below(const std::string& root, const std::string& below) {
