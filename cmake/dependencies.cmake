@@ -31,9 +31,16 @@ endif()
 if(BUILD_TESTING)
   find_package(GTest REQUIRED)
   include(GoogleTest)
+  # A test waits for a kernel or compares a few values: what its optimizer would cost in every build is not given back.
+  set(CORDON_TEST_OPTIONS -O0)
 endif()
 
 add_library(cordon_options INTERFACE)
 target_compile_options(cordon_options INTERFACE
   -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wsign-conversion -Wswitch-enum -Wnon-virtual-dtor -Wold-style-cast
   -Wunused-result -Wno-missing-field-initializers $<$<BOOL:${CORDON_WERROR}>:-Werror>)
+
+# fmt's core, compiled once. Debian's archive of it does not exist, and its shared library is none for a static program.
+add_library(cordon_fmt STATIC "${CMAKE_CURRENT_SOURCE_DIR}/cmake/fmt_compiled.cc")
+get_target_property(fmt_include fmt::fmt-header-only INTERFACE_INCLUDE_DIRECTORIES)
+target_include_directories(cordon_fmt SYSTEM PUBLIC ${fmt_include})
