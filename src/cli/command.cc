@@ -13,8 +13,8 @@
 #include "cli/own_places.h"
 #include "cli/question.h"
 #include "cli/surroundings.h"
-#include "cli/tool_settings.h"
 #include "kernel/file.h"
+#include "policy/ecosystem/tool_settings.h"
 #include "policy/manifest/digest.h"
 #include "policy/manifest/values.h"
 
@@ -276,7 +276,7 @@ void Setup::show_tools() {
       const std::string& path = file.path.str();
       const auto same = [&](const policy::PrivateFile& other) { return other.path == path; };
       if (std::ranges::any_of(command().files, same)) continue;
-      std::string text = settings_without_credentials(file.format, small_text(path));
+      std::string text = ecosystem::settings_without_credentials(file.format, small_text(path));
       if (!text.empty()) command().files.push_back({.path = path, .content = std::move(text), .reason = role.origin});
     }
   }

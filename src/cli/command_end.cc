@@ -12,13 +12,13 @@
 #include "cli/command.h"
 #include "cli/git_index.h"
 #include "cli/kept_place.h"
-#include "cli/manifest_keys.h"
 #include "cli/whole_file.h"
 #include "enforce/promote/kept.h"
 #include "enforce/promote/promote.h"
 #include "kernel/file.h"
 #include "kernel/inode.h"
 #include "policy/ecosystem/ignore.h"
+#include "policy/ecosystem/manifest_keys.h"
 #include "policy/ecosystem/outputs.h"
 
 namespace cordon::cli {
@@ -83,8 +83,9 @@ class Classes {
       case ecosystem::OutputClass::kManifest:
         break;
     }
-    const bool allowed = run_.detection.manifests == ecosystem::ManifestChange::kKeys &&
-                         only_these_keys_changed(small_file(workspace_, path), small_file(upper_, path), output.keys);
+    const bool allowed =
+        run_.detection.manifests == ecosystem::ManifestChange::kKeys &&
+        ecosystem::only_these_keys_changed(path, small_file(workspace_, path), small_file(upper_, path), output.keys);
     return allowed ? promote::Class::kManifest : promote::Class::kOther;
   }
 

@@ -1,15 +1,15 @@
-#include "cli/tool_settings.h"
+#include "policy/ecosystem/tool_settings.h"
 
 #include <algorithm>
 #include <array>
 #include <optional>
 
 #include "base/text.h"
+#include "policy/ecosystem/registry_lines.h"
+#include "policy/ecosystem/toml_document.h"
 
-namespace cordon::cli {
+namespace cordon::policy::ecosystem {
 namespace {
-
-using policy::ecosystem::RegistryFormat;
 
 constexpr std::array kNpm = std::to_array<std::string_view>({"audit",
                                                              "auto-install-peers",
@@ -42,13 +42,18 @@ constexpr std::array kPip = std::to_array<std::string_view>(
     {"cert", "default-timeout", "disable-pip-version-check", "extra-index-url", "index-url", "no-binary", "only-binary",
      "prefer-binary", "require-virtualenv", "retries", "timeout", "trusted-host"});
 
-std::string_view trimmed(std::string_view text) {
-  while (!text.empty() && (text.front() == ' ' || text.front() == '\t')) text.remove_prefix(1);
-  while (!text.empty() && (text.back() == ' ' || text.back() == '\t' || text.back() == '\r')) text.remove_suffix(1);
-  return text;
+template <std::size_t N>
+bool is_known(const std::array<std::string_view, N>& keys, std::string_view key) {
+  return std::ranges::find(keys, key) != keys.end();
 }
 
-/// Each "user:secret@" between "://" and the next '/' goes. Nothing where a '@' is left that cannot be told.
+bool passes(RegistryFormat format, std::string_view key) {
+  if (format == RegistryFormat::kPipConf) return is_known(kPip, key);
+  return is_known(kNpm, key) || (key.starts_with('@') && key.ends_with(":registry"));
+}
+
+}  // namespace
+
 std::optional<std::string> without_users(std::string_view value) {
   std::string out;
   while (true) {
@@ -66,19 +71,10 @@ std::optional<std::string> without_users(std::string_view value) {
   return out;
 }
 
-template <std::size_t N>
-bool is_known(const std::array<std::string_view, N>& keys, std::string_view key) {
-  return std::ranges::find(keys, key) != keys.end();
-}
-
-bool passes(RegistryFormat format, std::string_view key) {
-  if (format == RegistryFormat::kPipConf) return is_known(kPip, key);
-  return is_known(kNpm, key) || (key.starts_with('@') && key.ends_with(":registry"));
-}
-
-}  // namespace
-
 std::string settings_without_credentials(RegistryFormat format, std::string_view text) {
+  if (text.size() > kLargestConfiguration) return {};
+  if (format == RegistryFormat::kCargoToml) return cargo_settings(text);
+  if (format == RegistryFormat::kMavenSettings) return maven_settings(text);
   if (format != RegistryFormat::kNpmrc && format != RegistryFormat::kPipConf) return {};
   std::string out;
   bool any = false;
@@ -99,4 +95,4 @@ std::string settings_without_credentials(RegistryFormat format, std::string_view
   return any ? out : std::string();
 }
 
-}  // namespace cordon::cli
+}  // namespace cordon::policy::ecosystem
