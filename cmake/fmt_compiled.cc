@@ -1,5 +1,5 @@
-// The one place where fmt's formatting core is compiled. Debian packages fmt as headers and a shared library, and Cordon
-// is linked statically; with FMT_HEADER_ONLY every file would compile the core anew, a third of its time.
+// The one place where fmt's formatting core is compiled. Debian packages fmt as headers and a shared library, and
+// Cordon is linked statically; with FMT_HEADER_ONLY every file would compile the core anew, a third of its time.
 #include <fmt/format-inl.h>
 
 FMT_BEGIN_NAMESPACE
