@@ -33,8 +33,8 @@ base::Result<void, Stop> refuse(const Arguments& arguments, std::string code, st
 /// One command on its way to a policy.
 class Setup {
  public:
-  Setup(const Invocation& invocation, const Arguments& arguments, Host& host, const std::string& run_id)
-      : invocation_(invocation), arguments_(arguments), host_(host), run_id_(run_id) {}
+  Setup(const Invocation& invocation, const Arguments& arguments, Host& host, const std::string& run_id, Output& output)
+      : invocation_(invocation), arguments_(arguments), host_(host), run_id_(run_id), output_(output) {}
 
   base::Result<CommandRun, Stop> go(const policy::Posture& posture);
 
@@ -44,6 +44,7 @@ class Setup {
   base::Result<void, Stop> choose_profiles();
   base::Result<void, Stop> choose_mode();
   base::Result<void, Stop> make_places();
+  base::Result<void, Stop> hold_workspace();
   base::Result<void, Stop> show_workspace();
   base::Result<void, Stop> show_live(const std::string& root);
   base::Result<void, Stop> show_caches();
@@ -75,6 +76,7 @@ class Setup {
   const Arguments& arguments_;
   Host& host_;
   const std::string& run_id_;
+  Output& output_;
   CommandRun run_;
   std::vector<ecosystem::Directory> upwards_;
   std::vector<base::AbsPath> homes_;
@@ -135,15 +137,12 @@ std::string Setup::view_obstacle() const { return obstacle_to_view(host_.facts, 
 base::Result<void, Stop> Setup::choose_mode() {
   WorkspaceMode mode = run_.detection.mode;
   const std::string asked = arguments_.value("--workspace");
-  constexpr std::array kNames = {std::pair{"view", WorkspaceMode::kView}, std::pair{"live", WorkspaceMode::kLive},
-                                 std::pair{"write", WorkspaceMode::kWrite},
-                                 std::pair{"review", WorkspaceMode::kReview}};
   if (!asked.empty()) {
-    const auto named = std::ranges::find(kNames, asked, &std::pair<const char*, WorkspaceMode>::first);
-    if (named == kNames.end())
+    const auto named = ecosystem::workspace_mode(asked);
+    if (!named)
       return refuse(arguments_, "unknown-workspace", fmt::format("--workspace {} is none", base::shown(asked)),
                     "--workspace view, live, write or review");
-    mode = named->second;
+    mode = *named;
   }
   if (mode == WorkspaceMode::kInteractive) {
     const Answer answer = arguments_.has("--dry-run")
@@ -161,10 +160,7 @@ base::Result<void, Stop> Setup::choose_mode() {
     run_.fallback = obstacle;
     mode = WorkspaceMode::kLive;
   }
-  command().mode = mode == WorkspaceMode::kView    ? policy::WorkspaceMode::kView
-                   : mode == WorkspaceMode::kLive  ? policy::WorkspaceMode::kLive
-                   : mode == WorkspaceMode::kWrite ? policy::WorkspaceMode::kWrite
-                                                   : policy::WorkspaceMode::kReview;
+  command().mode = in_policy(mode);
   return {};
 }
 
@@ -177,6 +173,25 @@ base::Result<void, Stop> Setup::make_places() {
   command().temporary = *temporary;
   command().home = home();
   command().workspace = run_.workspace;
+  return {};
+}
+
+base::Result<void, Stop> Setup::hold_workspace() {
+  const bool is_view =
+      command().mode != policy::WorkspaceMode::kLive && command().mode != policy::WorkspaceMode::kWrite;
+  if (!is_view || arguments_.has("--dry-run") || arguments_.command->name == "inspect") return {};
+  const auto waiting = [&](pid_t other) {
+    output_.say(fmt::format("cordon: waiting for process {}, whose run has the view of {}\n", other,
+                            base::shown(run_.workspace)));
+  };
+  auto held = run_.places->hold_view_of(run_.workspace, waiting);
+  if (!held) return failed(held.error());
+  if (*held) return {};
+  run_.fallback = "another run of the same job has its view";
+  if (arguments_.has("--workspace"))
+    return refuse(arguments_, "view-held", fmt::format("{} of this workspace", run_.fallback),
+                  "one after the other, or --workspace live");
+  command().mode = policy::WorkspaceMode::kLive;
   return {};
 }
 
@@ -231,12 +246,7 @@ base::Result<void, Stop> Setup::show_live(const std::string& root) {
   read(root, "workspace");
   constexpr std::array kPrograms = std::to_array<std::string_view>(
       {"node_modules", ".venv", "venv", "target", "vendor", "deps", "_build", ".gradle", ".yarn"});
-  const std::string below = invocation_.caller.working_directory.substr(run_.workspace.size());
-  std::vector<std::string> levels = {root};
-  for (std::size_t at = below.find('/'); at != std::string::npos; at = below.find('/', at + 1)) {
-    const std::size_t end = below.find('/', at + 1);
-    levels.push_back(root + below.substr(0, end == std::string::npos ? below.size() : end));
-  }
+  const auto levels = levels_down(root, invocation_.caller.working_directory.substr(run_.workspace.size()));
   for (const ecosystem::DeclaredOutput& declared : run_.effective.outputs) {
     const std::string_view name = declared.output->name;
     if (name.find_first_of("*/") != std::string_view::npos) continue;
@@ -375,13 +385,6 @@ void Setup::pass_environment() {
   }
 }
 
-/// Names that the sandbox sets itself.
-bool is_reserved(std::string_view name) {
-  constexpr std::array kReserved = std::to_array<std::string_view>(
-      {"HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "http_proxy", "https_proxy", "no_proxy", "TMPDIR", "TMP", "TEMP"});
-  return name.starts_with("CORDON_") || std::ranges::find(kReserved, name) != kReserved.end();
-}
-
 base::Result<void, Stop> Setup::supply_environment() {
   pass_environment();
   auto& env = run_.policy.env;
@@ -394,7 +397,7 @@ base::Result<void, Stop> Setup::supply_environment() {
   if (const auto path = given.find("PATH"); path != given.end()) set("PATH", path->second, "command");
   set("PWD", command().working_directory, "command");
   for (const std::string& name : arguments_.values("--keep-env")) {
-    if (is_reserved(name))
+    if (is_reserved_variable(name))
       return refuse(arguments_, "env-reserved", fmt::format("{} is set by the sandbox", base::shown(name)),
                     "leave --keep-env of it out");
     if (const auto value = given.find(name); value != given.end()) set(name, value->second, "--keep-env");
@@ -406,7 +409,7 @@ base::Result<void, Stop> Setup::supply_environment() {
                     fmt::format("--env {} is not NAME=VALUE", base::shown(entry.substr(0, equals))),
                     "--env NAME=VALUE");
     const std::string name = entry.substr(0, equals);
-    if (is_reserved(name))
+    if (is_reserved_variable(name))
       return refuse(arguments_, "env-reserved", fmt::format("{} is set by the sandbox", base::shown(name)),
                     "leave --env of it out");
     set(name, entry.substr(equals + 1), "--env");
@@ -473,6 +476,7 @@ base::Result<CommandRun, Stop> Setup::go(const policy::Posture& posture) {
   CORDON_OK(choose_profiles());
   CORDON_OK(choose_mode());
   CORDON_OK(make_places());
+  CORDON_OK(hold_workspace());
   CORDON_OK(show_workspace());
   show_tools();
   CORDON_OK(show_caches());
@@ -488,8 +492,9 @@ base::Result<CommandRun, Stop> Setup::go(const policy::Posture& posture) {
 }  // namespace
 
 base::Result<CommandRun, Stop> set_up_command(const Invocation& invocation, const Arguments& arguments, Host& host,
-                                              const policy::Posture& posture, const std::string& run_id) {
-  return Setup(invocation, arguments, host, run_id).go(posture);
+                                              const policy::Posture& posture, const std::string& run_id,
+                                              Output& output) {
+  return Setup(invocation, arguments, host, run_id, output).go(posture);
 }
 
 }  // namespace cordon::cli

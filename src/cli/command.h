@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "cli/command_places.h"
+#include "cli/output.h"
 #include "cli/verdict.h"
 #include "plan/outcome.h"
 #include "policy/ecosystem/detect.h"
@@ -53,7 +54,8 @@ struct CommandRun {
 
 /// Makes nothing that outlives the CommandRun but the caches of the project.
 base::Result<CommandRun, Stop> set_up_command(const Invocation& invocation, const Arguments& arguments, Host& host,
-                                              const policy::Posture& posture, const std::string& run_id);
+                                              const policy::Posture& posture, const std::string& run_id,
+                                              Output& output);
 
 /// What is said before the run: that the workspace is shown otherwise than usual, that no profile is known.
 std::vector<plan::Note> notes_of(const CommandRun& run);

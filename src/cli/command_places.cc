@@ -2,6 +2,7 @@
 
 #include <dirent.h>
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <array>
 #include <cerrno>
@@ -31,7 +32,10 @@ constexpr std::string_view kLockEnd = ".lock";
 template <class T>
 base::Result<T> named(kernel::Sys<T> result, const std::string& subject) {
   if (!result) return base::fail(kernel::error_at(result.error(), subject));
-  return std::move(*result);
+  if constexpr (std::is_void_v<T>)
+    return {};
+  else
+    return std::move(*result);
 }
 
 /// A lock file of ours that nobody else holds. One that a sweep took away between our making and our holding it is no
@@ -109,6 +113,49 @@ base::Result<CommandPlaces> CommandPlaces::make(const std::string& state_directo
 
 CommandPlaces::~CommandPlaces() {
   if (private_.valid() && !id_.empty()) remove_run(private_, id_);
+}
+
+namespace {
+
+struct Holder {
+  pid_t process = 0, group = 0;
+};
+
+/// What the lock's holder wrote in it; zeroes where it has not yet.
+Holder holder_in(base::FdView lock) {
+  std::array<char, 64> text{};
+  const auto got = kernel::pread(lock, std::as_writable_bytes(std::span(text)), 0);
+  Holder out;
+  if (!got || *got == 0) return out;
+  const char* end = text.data() + *got;
+  const auto first = std::from_chars(text.data(), end, out.process);
+  if (first.ec != std::errc() || first.ptr == end) return {};
+  std::from_chars(first.ptr + 1, end, out.group);
+  return out;
+}
+
+}  // namespace
+
+base::Result<bool> CommandPlaces::hold_view_of(const std::string& workspace,
+                                               const std::function<void(pid_t)>& waiting) {
+  const std::string place = state_ + "/projects/" + policy::manifest::sha256_hex(workspace).substr(0, 32);
+  CORDON_TRY(const base::Fd directory, approval::make_private_directory(place, caller_));
+  CORDON_TRY(base::Fd lock,
+             named(kernel::openat(directory, "view.lock", O_RDWR | O_CREAT | O_NOFOLLOW, 0600), place + "/view.lock"));
+  const auto busy = [&](const kernel::Sys<void>& result) { return !result && result.error().code == EWOULDBLOCK; };
+  auto held = kernel::flock(lock, LOCK_EX | LOCK_NB);
+  if (busy(held)) {
+    const Holder other = holder_in(lock);
+    if (other.group == ::getpgrp()) return false;
+    waiting(other.process);
+    held = kernel::flock(lock, LOCK_EX);
+  }
+  if (!held) return base::fail(kernel::error_at(held.error(), place + "/view.lock"));
+  const std::string text = fmt::format("{} {}\n", ::getpid(), ::getpgrp());
+  CORDON_OK(named(kernel::ftruncate(lock, 0), place));
+  CORDON_OK(named(kernel::pwrite_all(lock, std::as_bytes(std::span(text)), 0), place));
+  view_lock_ = std::move(lock);
+  return true;
 }
 
 base::Result<std::string> CommandPlaces::directory(const std::string& name) {

@@ -3,14 +3,18 @@
 //   private/ID/…        of one run: its /tmp, the layers of its views, the promotion's scratch; gone with it
 //   private/ID.lock     held for the time of the run: what nobody holds belongs to a run that died
 //   projects/HASH/…     of one workspace: caches and tool stores that no other project and no tool of the host reads
+//   projects/HASH/view.lock   held by the one run that has a view of it: its process and its job
 //   kept/…              what runs changed and was not promoted (enforce/promote/kept.h)
 //
 // All 0700, opened by descriptor, through no link. What is in them was written by targets: it is removed by a walk that
 // follows nothing, and never executed by us.
 #pragma once
 
+#include <sys/types.h>
+
 #include <cstdint>
 #include <ctime>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -58,6 +62,10 @@ class CommandPlaces {
   enum class Point : std::uint8_t { kDirectory, kFile };
   static base::Result<void> make_point(const std::string& place, std::string_view below, Point last);
 
+  /// One view of a workspace at a time: two of them would promote over each other. Waits for another run's, which
+  /// `waiting` says once; but not for one of the same job (a pipeline's other end may wait for us): false there.
+  base::Result<bool> hold_view_of(const std::string& workspace, const std::function<void(pid_t)>& waiting);
+
   /// By the clock of the state directory's file system, as ctimes are: when this run began there.
   [[nodiscard]] timespec began() const { return began_; }
   [[nodiscard]] const base::Fd& root() const { return private_; }
@@ -70,7 +78,7 @@ class CommandPlaces {
   std::string state_, id_;
   policy::approval::Caller caller_;
   Owner owner_;
-  base::Fd private_, lock_, run_;
+  base::Fd private_, lock_, run_, view_lock_;
   timespec began_{};
   std::size_t views_ = 0;
 };

@@ -42,7 +42,7 @@ int inspect_command(Context& context, const Arguments& arguments, Host& host, co
   const auto stopped = [&](const Stop& why) {
     return refuse(context, arguments.command, json, why.refused, why.source, "a run would be refused");
   };
-  auto run = set_up_command(context.invocation, arguments, host, posture, new_run_id());
+  auto run = set_up_command(context.invocation, arguments, host, posture, new_run_id(), context.output);
   if (!run) return stopped(run.error());
   auto decided = verdict(run->policy, host, Probing::kProbe);
   if (!decided) return stopped(decided.error());

@@ -176,7 +176,7 @@ base::Result<plan::Plan, Stop> Job::prepare_command() {
 base::Result<void, Stop> Job::set_up() {
   CORDON_TRY(const policy::Posture posture, posture_of(context_.invocation, arguments_));
   command_.reset();  // before the directories of the same run are made again
-  CORDON_TRY(command_, set_up_command(context_.invocation, arguments_, *host_, posture, run_id_));
+  CORDON_TRY(command_, set_up_command(context_.invocation, arguments_, *host_, posture, run_id_, context_.output));
   opened_.emplace();
   opened_->policy = command_->policy;
   return {};

@@ -143,6 +143,28 @@ bool is_directory_below(const std::string& root, const std::string& below) {
       .has_value();
 }
 
+bool is_reserved_variable(std::string_view name) {
+  constexpr std::array kReserved = std::to_array<std::string_view>(
+      {"HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "http_proxy", "https_proxy", "no_proxy", "TMPDIR", "TMP", "TEMP"});
+  return name.starts_with("CORDON_") || std::ranges::find(kReserved, name) != kReserved.end();
+}
+
+policy::WorkspaceMode in_policy(policy::ecosystem::WorkspaceMode mode) {
+  using Shown = policy::ecosystem::WorkspaceMode;
+  if (mode == Shown::kLive) return policy::WorkspaceMode::kLive;
+  if (mode == Shown::kWrite) return policy::WorkspaceMode::kWrite;
+  return mode == Shown::kReview ? policy::WorkspaceMode::kReview : policy::WorkspaceMode::kView;
+}
+
+std::vector<std::string> levels_down(const std::string& root, const std::string& below) {
+  std::vector<std::string> out = {root};
+  for (std::size_t at = below.find('/'); at != std::string::npos; at = below.find('/', at + 1)) {
+    const std::size_t end = below.find('/', at + 1);
+    out.push_back(root + below.substr(0, end == std::string::npos ? below.size() : end));
+  }
+  return out;
+}
+
 bool exists(const std::string& path) { return kernel::statx(kernel::kHere, path.c_str(), 0).has_value(); }
 
 bool is_directory(const std::string& path) {

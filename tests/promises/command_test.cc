@@ -78,6 +78,31 @@ TEST_P(CommandMode, OfAllThatACommandChangesOnlyItsOutputsArrive) {
   EXPECT_EQ(scene.tree().read("work/project/.envrc"), "evil\n") << outside;
 }
 
+TEST_P(CommandMode, TwoViewsOfAWorkspaceComeOneAfterTheOther) {
+  const Project project(scene);
+  Running first = project.cordon({"--profile", "node"}, "echo up; read go; mkdir node_modules; echo 1 > node_modules/a")
+                      .pty()
+                      .start();
+  ASSERT_TRUE(first.expect("up"));
+  Running second = project.cordon({"--profile", "node"}, "cat node_modules/a; echo 2 > node_modules/b").pty().start();
+  ASSERT_TRUE(second.expect("waiting for process")) << second.seen();
+  first.type("go\n");
+  EXPECT_EQ(first.wait().code, 0);
+  const Finished last = second.wait();
+  EXPECT_EQ(last.code, 0) << last;
+  EXPECT_EQ(scene.tree().read("work/project/node_modules/a"), "1\n");
+  EXPECT_EQ(scene.tree().read("work/project/node_modules/b"), "2\n") << "it saw the first one's outputs" << last;
+}
+
+TEST_P(CommandMode, TwoRunsOfOneJobDoNotWaitForEachOther) {
+  const Project project(scene);
+  const std::string cordon = std::string(CORDON_BINARY) + " run --profile node -- ";
+  const Finished both = project.outside("mkfifo ../back; " + cordon + "cat < ../back | " + cordon +
+                                        "sh -c 'echo done; echo end >&2' > ../back");
+  EXPECT_FALSE(both.timed_out) << both;
+  EXPECT_THAT(both.err, AllOf(HasSubstr("end"), HasSubstr("another run of the same job"))) << both;
+}
+
 TEST_P(CommandMode, NoSetIdBitComesWithAnOutput) {
   const Project project(scene);
   const Finished run =

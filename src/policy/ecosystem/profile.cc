@@ -38,6 +38,12 @@ std::string_view to_string(Intent intent) {
   return "unknown";
 }
 
+std::optional<WorkspaceMode> workspace_mode(std::string_view name) {
+  for (const auto mode : {WorkspaceMode::kView, WorkspaceMode::kLive, WorkspaceMode::kWrite, WorkspaceMode::kReview})
+    if (to_string(mode) == name) return mode;
+  return std::nullopt;
+}
+
 std::string_view to_string(WorkspaceMode mode) {
   switch (mode) {
     case WorkspaceMode::kView:

@@ -7,6 +7,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string_view>
 
@@ -41,6 +42,8 @@ enum class WorkspaceMode : std::uint8_t {
   kInteractive,  ///< no mode yet: kWrite where the user's configuration allows it, else one question, else kLive
 };
 std::string_view to_string(WorkspaceMode mode);
+/// What --workspace may name: all but kInteractive.
+std::optional<WorkspaceMode> workspace_mode(std::string_view name);
 
 WorkspaceMode mode_of(Intent intent);
 
