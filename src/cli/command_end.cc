@@ -5,21 +5,16 @@
 #include <algorithm>
 #include <cerrno>
 #include <ctime>
-#include <set>
 #include <utility>
 
 #include "base/text.h"
 #include "cli/command.h"
-#include "cli/git_index.h"
 #include "cli/kept_place.h"
-#include "cli/whole_file.h"
+#include "cli/output_classes.h"
 #include "enforce/promote/kept.h"
 #include "enforce/promote/promote.h"
 #include "kernel/file.h"
 #include "kernel/inode.h"
-#include "policy/ecosystem/ignore.h"
-#include "policy/ecosystem/manifest_keys.h"
-#include "policy/ecosystem/outputs.h"
 
 namespace cordon::cli {
 namespace {
@@ -32,76 +27,6 @@ mode_t caller_umask() {
   ::umask(mask);
   return mask;
 }
-
-/// A small regular file below `directory`, through no link; "" where there is none.
-std::string small_file(base::FdView directory, const std::string& path) {
-  constexpr auto kWays = kernel::kResolveBeneath | kernel::kResolveNoSymlinks;
-  return content_of(
-      kernel::openat2(directory, path.c_str(), {.flags = O_RDONLY | O_NONBLOCK | O_NOCTTY, .resolve = kWays}),
-      ecosystem::IgnoreRules::kLargestFile);
-}
-
-/// What goes back: declared outputs, lock files, manifests of which only the allowed keys changed, and directories
-/// that git ignores as a whole.
-class Classes {
- public:
-  Classes(const CommandRun& run, base::FdView upper, base::FdView workspace)
-      : run_(run), upper_(upper), workspace_(workspace), tracked_(read_git_index(workspace)) {
-    read_rules("", ".git/info/exclude");
-    read_rules("", ".gitignore");
-  }
-
-  promote::Class of(std::string_view path, promote::Kind kind) {
-    const bool is_directory = kind == promote::Kind::kDirectory;
-    const auto match = ecosystem::declared_output(
-        run_.effective.outputs, path, is_directory ? ecosystem::EntryKind::kDirectory : ecosystem::EntryKind::kOther);
-    const bool only_ignored = match && match->output->what == ecosystem::OutputClass::kWhereIgnored;
-    // Sources, whatever a name or an ignore rule says.
-    if (is_directory && tracked_.holds(path)) return promote::Class::kOther;
-    const bool is_output = match && match->output->what == ecosystem::OutputClass::kOutput;
-    if (is_output && (tracked_.holds(match->root) || tracked_.holds(path))) return promote::Class::kOther;
-    if (match && !only_ignored) return of_declared(*match->output, std::string(path));
-    if (!is_directory || run_.because != ".git") return promote::Class::kOther;
-    const std::string text(path);
-    if (const std::size_t slash = text.rfind('/'); slash != std::string::npos) read_rules(text.substr(0, slash));
-    if (rules_.ignored_root(path) != path) return promote::Class::kOther;
-    const bool stood = kernel::statx(workspace_, text.c_str(), AT_SYMLINK_NOFOLLOW).has_value();
-    const bool goes_back = ecosystem::is_ignored_output(
-        path, stood ? ecosystem::Stood::kBefore : ecosystem::Stood::kNew, ecosystem::ShieldNames::kNone);
-    return goes_back ? promote::Class::kOutput : promote::Class::kOther;
-  }
-
- private:
-  promote::Class of_declared(const ecosystem::Output& output, const std::string& path) {
-    switch (output.what) {
-      case ecosystem::OutputClass::kOutput:
-        return promote::Class::kOutput;
-      case ecosystem::OutputClass::kLock:
-        return promote::Class::kLock;
-      case ecosystem::OutputClass::kWhereIgnored:
-        return promote::Class::kOther;
-      case ecosystem::OutputClass::kManifest:
-        break;
-    }
-    const bool allowed =
-        run_.detection.manifests == ecosystem::ManifestChange::kKeys &&
-        ecosystem::only_these_keys_changed(path, small_file(workspace_, path), small_file(upper_, path), output.keys);
-    return allowed ? promote::Class::kManifest : promote::Class::kOther;
-  }
-
-  void read_rules(const std::string& base) { read_rules(base, base.empty() ? ".gitignore" : base + "/.gitignore"); }
-  void read_rules(const std::string& base, const std::string& file) {
-    if (!read_.insert(file).second) return;
-    if (const std::size_t slash = base.rfind('/'); slash != std::string::npos) read_rules(base.substr(0, slash));
-    if (const std::string text = small_file(workspace_, file); !text.empty()) static_cast<void>(rules_.add(text, base));
-  }
-
-  const CommandRun& run_;
-  base::FdView upper_, workspace_;
-  Tracked tracked_;
-  ecosystem::IgnoreRules rules_;
-  std::set<std::string> read_;
-};
 
 class End {
  public:
@@ -179,7 +104,7 @@ class End {
     const auto workspace = kernel::duplicate(task.destination, 3);
     if (!upper || !workspace) return base::fail(kernel::error_at((upper ? workspace : upper).error(), view.path));
     const bool promotes = ended_well() && run_.policy.command->mode == policy::WorkspaceMode::kView;
-    Classes classes(run_, *upper, *workspace);
+    OutputClasses classes(run_, *upper, *workspace);
     task.classify = [&](std::string_view path, promote::Kind kind) {
       return promotes ? classes.of(path, kind) : promote::Class::kOther;
     };

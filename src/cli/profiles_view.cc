@@ -115,6 +115,12 @@ std::string_view class_name(OutputClass what) {
       return "manifest";
     case OutputClass::kWhereIgnored:
       return "where-ignored";
+    case OutputClass::kProgram:
+      return "program";
+    case OutputClass::kMarked:
+      return "marked";
+    case OutputClass::kGenerated:
+      return "generated";
   }
   return "output";
 }
@@ -200,6 +206,9 @@ std::string profile_text(const Profile& profile, const report::Style& style) {
   row("own stores", caches(profile, CacheClass::kStore));
   row("outputs", outputs(profile, OutputClass::kOutput));
   row("where ignored", outputs(profile, OutputClass::kWhereIgnored));
+  row("where marked", outputs(profile, OutputClass::kMarked));
+  row("by content", outputs(profile, OutputClass::kProgram));
+  row("generated", outputs(profile, OutputClass::kGenerated));
   row("lock files", outputs(profile, OutputClass::kLock));
   row("manifests", outputs(profile, OutputClass::kManifest));
   row("beside sources", joined(profile.temporary));

@@ -49,7 +49,7 @@ class Sweep {
  private:
   [[nodiscard]] bool is_wanted(const Want& want, const Want* outer) const {
     if (outer == nullptr) return true;
-    if (outer->why == Why::kPlace) return true;
+    if (outer->why == Why::kPlace || want.view != nullptr) return true;
     if (outer->access == Access::kReadOnly) return want.executes && !outer->executes;
     return want.why == Why::kPrefix ? !writes_execute_ : want.why != Why::kBase;
   }

@@ -101,6 +101,9 @@ bool fully_enforced(const std::vector<LayerLine>& layers);
 /// Empty for a clean run. Every line starts with "cordon: ".
 std::string text(const Report& report, const Style& style);
 
+/// While the run goes on: that a granted host cannot be reached as things are, and what would open it.
+std::string blocked_text(const plan::Destination& one, const Style& style);
+
 /// All of it, also after success and however much it is; without the prefix. For `explain`. Not of a run that failed to
 /// be set up: that one was refused.
 std::string everything(const Report& report, const Style& style);

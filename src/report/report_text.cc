@@ -193,13 +193,15 @@ std::string blocked_words(const plan::Destination& one) {
   return fmt::format("{} is granted, but leads to {}, which {}", host, one.address, what);
 }
 
+bool can_be_mended(const plan::Destination& one) { return one.can_be_opened && !one.address.empty(); }
+
 void say_blocked(Lines& lines, const Report& report) {
   std::vector<std::string_view> said;
   for (const plan::Destination& one : report.destinations) {
     if (one.reach != plan::Reach::kGuardBlocked) continue;
     lines.say("blocked:", Paint::kYellow, blocked_words(one));
     const bool told = std::ranges::find(said, std::string_view(one.address)) != said.end();
-    if (!one.can_be_opened || one.address.empty() || told) continue;
+    if (!can_be_mended(one) || told) continue;
     lines.mend(opening_words(one));
     said.emplace_back(one.address);
   }
@@ -297,7 +299,10 @@ void say_lifted(Lines& lines, const Report& report) {
 }
 
 /// What may explain a failure. A name that nothing stands at does so seldom, and every checkout has a score of them.
-bool may_explain(const plan::Note& note) { return note.code != "shield-lifted" && note.code != "shields-absent"; }
+/// What a run was given beyond the usual explains no failure.
+bool may_explain(const plan::Note& note) {
+  return note.code != "shield-lifted" && note.code != "shields-absent" && note.code != "address-opened";
+}
 
 void say_degradations(Lines& lines, const Report& report) {
   for (const plan::Degradation& degradation : report.degradations) {
@@ -346,6 +351,13 @@ std::string told(const Report& report, const Style& style, Extent extent) {
 std::string text(const Report& report, const Style& style) {
   if (report.failure) return text(refused(report), {}, report.executed ? "" : "nothing was run", style);
   return told(report, style, Extent::kOneScreen);
+}
+
+std::string blocked_text(const plan::Destination& one, const Style& style) {
+  Lines lines(style, Extent::kOneScreen);
+  lines.say("blocked:", Paint::kYellow, blocked_words(one));
+  if (can_be_mended(one)) lines.mend(opening_words(one));
+  return lines.take();
 }
 
 std::string everything(const Report& report, const Style& style) { return told(report, style, Extent::kEverything); }

@@ -138,6 +138,16 @@ TEST_P(Egress, AnInnerAddressIsBlockedUntilTheOperatorOpensIt) {
   EXPECT_EQ(never.code, 125) << never;
 }
 
+TEST_P(Egress, WhatTheGuardBlocksIsSaidWhileTheClientStillTries) {
+  const std::string manifest = scene.manifest(
+      program("/bin/bash", {"-c", "echo > /dev/tcp/inner.example/8080; read -r line"}, rules({{"inner.example", "*"}})));
+  Running running = scene.cordon({"run", "--allow-unapproved", manifest}).pty().start();
+  EXPECT_TRUE(running.expect("blocked: inner.example:8080")) << running.seen();
+  EXPECT_TRUE(running.expect("--allow-address")) << running.seen();
+  running.type("go on\n");
+  EXPECT_EQ(running.wait().code, 0);
+}
+
 TEST_P(Egress, AServiceOnTheHostsOwnAddressIsNotReachedUntilTheOperatorOpensIt) {
   const WebServer own4(kOwn4, kPort, "own");
   const WebServer own6(kOwn6, kPort, "own");

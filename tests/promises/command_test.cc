@@ -103,6 +103,19 @@ TEST_P(CommandMode, TwoRunsOfOneJobDoNotWaitForEachOther) {
   EXPECT_THAT(both.err, AllOf(HasSubstr("end"), HasSubstr("another run of the same job"))) << both;
 }
 
+TEST_P(CommandMode, InALiveProjectAProgramsDirectoryIsTheRunsOwn) {
+  const Project project(scene);
+  scene.tree().write("work/project/node_modules/p/index.js", "code\n");
+  const std::string script =
+      "mkdir -p node_modules/.vite/deps && cp /bin/true node_modules/.vite/deps/t && node_modules/.vite/deps/t && "
+      "echo evil > node_modules/p/index.js && cat node_modules/p/index.js && ! touch src/new 2>/dev/null";
+  const Finished inside = project.run({"--profile", "node", "--workspace", "live"}, script);
+  EXPECT_EQ(inside.code, 0) << inside;
+  EXPECT_EQ(inside.out, "evil\n") << inside;
+  EXPECT_EQ(scene.tree().read("work/project/node_modules/p/index.js"), "code\n");
+  EXPECT_FALSE(scene.tree().exists("work/project/node_modules/.vite"));
+}
+
 TEST_P(CommandMode, NoSetIdBitComesWithAnOutput) {
   const Project project(scene);
   const Finished run =

@@ -112,6 +112,9 @@ std::string section(const ecosystem::Profile& profile) {
   line(out, "Stores", caches(profile, ecosystem::CacheClass::kStore));
   line(out, "Outputs", outputs(profile, OutputClass::kOutput));
   line(out, "Where ignored", outputs(profile, OutputClass::kWhereIgnored));
+  line(out, "Where marked by", outputs(profile, OutputClass::kMarked));
+  line(out, "By content", outputs(profile, OutputClass::kProgram));
+  line(out, "Generated", outputs(profile, OutputClass::kGenerated));
   line(out, "Lock files", outputs(profile, OutputClass::kLock));
   line(out, "Manifests", outputs(profile, OutputClass::kManifest));
   line(out, "While a watcher runs", list(profile.temporary));

@@ -54,8 +54,8 @@ class Writer {
 
 std::string Writer::command(const ecosystem::Command& one) {
   const auto word = [this](const ecosystem::Word& row) {
-    return fmt::format("{{{}, {}, {}, {}}}", names(row.names), number("Intent", row.intent), number("Then", row.then),
-                       number("ManifestChange", row.manifests));
+    return fmt::format("{{{}, {}, {}, {}, {}}}", names(row.names), number("Intent", row.intent),
+                       number("Then", row.then), number("ManifestChange", row.manifests), names(row.keys));
   };
   const auto decider = [](const ecosystem::Decider& row) {
     return fmt::format("{{{}, {}}}", literal(row.option), number("Intent", row.intent));

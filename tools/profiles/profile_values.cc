@@ -34,6 +34,7 @@ constexpr std::pair<std::string_view, Intent> kIntents[]{{"unknown", Intent::kUn
                                                          {"interactive", Intent::kInteractive}};
 constexpr std::pair<std::string_view, Then> kThens[]{
     {"script", Then::kScript}, {"program", Then::kProgram}, {"module", Then::kModule}, {"generator", Then::kGenerator}};
+constexpr std::pair<std::string_view, bool> kYes[]{{"yes", true}};
 constexpr std::pair<std::string_view, ManifestChange> kManifests[]{{"keys", ManifestChange::kKeys}};
 constexpr std::pair<std::string_view, WordUse> kUses[]{{"each", WordUse::kEach}};
 constexpr std::pair<std::string_view, CacheClass> kCaches[]{{"content", CacheClass::kContent},
@@ -118,6 +119,7 @@ ecosystem::Word Reader::word(const Node& map) const {
   out.intent = fields.word(fields.need("intent"), kIntents);
   out.then = optional_word(fields, "then", kThens, Then::kNothing);
   out.manifests = optional_word(fields, "manifests", kManifests, ManifestChange::kNone);
+  out.keys = names(fields, "keys", Order::kSorted);
   fields.end();
   return out;
 }
@@ -251,6 +253,16 @@ std::span<const ecosystem::Output> Reader::outputs(const Node* map) const {
   named(fields.take("files"), OutputKind::kFile, OutputClass::kOutput, out);
   named(fields.take("locks"), OutputKind::kFile, OutputClass::kLock, out);
   named(fields.take("where_ignored"), OutputKind::kDirectory, OutputClass::kWhereIgnored, out);
+  named(fields.take("marked_by"), OutputKind::kDirectory, OutputClass::kMarked, out);
+  if (const Node* programs = fields.take("programs"); programs != nullptr && fields.word(programs, kYes))
+    out.push_back({"programs", OutputKind::kFile, OutputClass::kProgram, {}});
+  if (const Node* generated = fields.take("generated"))
+    for (const auto& [key, value] : generated->pairs) {
+      check_path(place, key, PathForm::kBelow);
+      check_path(place, value, PathForm::kBelow);
+      out.push_back({store.text(key.text), OutputKind::kFile, OutputClass::kGenerated,
+                     store.list(std::vector<std::string_view>{store.text(value.text)})});
+    }
   if (const Node* manifests = fields.take("manifests"))
     for (const auto& [key, value] : manifests->pairs) {
       check_path(place, key, PathForm::kBelow);

@@ -26,6 +26,7 @@ constexpr std::uint64_t kSilenceMs = 2'000;  // as docs/network.md says
 constexpr std::uint64_t kStartMs = 10'000;   // a machine that is short of everything still starts a program in that
 constexpr int kFarewellMs = 3'000;
 constexpr std::size_t kMostResolverStarts = 16;
+constexpr std::size_t kMostBlockedTold = 3;  // at once; the report has all
 
 Result<void> worded(kernel::Sys<void> done) {
   if (!done) return base::fail(kernel::error_at(done.error(), kBroker));
@@ -152,6 +153,7 @@ void Outlet::on_control() {
 
 void Outlet::take(const egress::Record& record) {
   if (const auto* row = std::get_if<egress::Row>(&record)) {
+    note_blocked(*row);
     rows_[row->id] = *row;
     if (wants_descriptors(*row)) lose("it has run out of descriptors", EMFILE);
   } else if (const auto* ready = std::get_if<egress::Ready>(&record)) {
@@ -165,6 +167,14 @@ void Outlet::take(const egress::Record& record) {
   } else if (const auto* failed = std::get_if<egress::Failed>(&record)) {
     lose("it could not be set up: " + failed->what, failed->code);
   }
+}
+
+/// A client may go on asking for minutes: whoever waits for it wants to know now.
+void Outlet::note_blocked(const egress::Row& row) {
+  if (row.verdict != egress::Verdict::kGuardBlocked || !row.address || rows_.contains(row.id)) return;
+  if (blocked_told_ == kMostBlockedTold) return;
+  ++blocked_told_;
+  blocked_.push_back(destinations_of({{row.id, row}}).front());
 }
 
 /// Another build's broker has said nothing yet that counts: ours takes its place.

@@ -59,6 +59,8 @@ class Outlet {
   std::vector<Asked> take_questions() { return std::exchange(questions_, {}); }
   /// Of these, what nobody waits for any more.
   std::vector<std::uint64_t> take_gone() { return std::exchange(gone_, {}); }
+  /// What the address guard blocked for the first time, of granted hosts; the first few of a run.
+  std::vector<plan::Destination> take_blocked() { return std::exchange(blocked_, {}); }
   /// To a question that was taken, now or later.
   void answer(std::uint64_t id, GateAnswer answer);
 
@@ -77,6 +79,7 @@ class Outlet {
   void on_control();
   void on_timer();
   void take(const egress::Record& record);
+  void note_blocked(const egress::Row& row);
   void take_ready(const egress::Ready& ready);
   void on_resolver();
   void on_resolver_end();
@@ -102,6 +105,8 @@ class Outlet {
   std::map<std::uint32_t, egress::Row> rows_;
   std::vector<Asked> questions_;
   std::vector<std::uint64_t> gone_;
+  std::vector<plan::Destination> blocked_;
+  std::size_t blocked_told_ = 0;
 };
 
 }  // namespace cordon::enforce::outlet

@@ -34,6 +34,7 @@ enum class Class : std::uint8_t {
   kManifest,  ///< a file, last
   kOther,     ///< kept; a directory that exists at the destination is looked into, for outputs below
   kNever,     ///< kept, with all below
+  kDropped,   ///< neither promoted nor kept: a tool makes it again
 };
 
 /// `path` is relative to the workspace, without a leading or trailing slash. Of a deletion, `kind` is what would go.

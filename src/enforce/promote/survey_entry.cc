@@ -1,5 +1,6 @@
 #include <array>
 
+#include "enforce/promote/remove_tree.h"
 #include "enforce/promote/surveyor.h"
 #include "kernel/inode.h"
 
@@ -34,6 +35,7 @@ Class Surveyor::class_of(const Here& here, std::string_view path, Kind kind) con
 void Surveyor::on_directory(const Here& here, const Found& found) {
   const Class wanted = class_of(here, found.path, Kind::kDirectory);
   if (wanted == Class::kOutput) return on_output_directory(here, found);
+  if (wanted == Class::kDropped) return drop(here, found);
   if (wanted == Class::kNever || !found.place || !is_directory(*found.place))
     return leave(here, found.path, Reason::kNotAnOutput);
   if (is_mount(*found.place)) return leave(here, found.path, Reason::kMountAtPlace);
@@ -110,6 +112,7 @@ bool Surveyor::is_marked_file(const Here& here, const Found& found) const {
 void Surveyor::on_file(const Here& here, const Found& found) {
   if (is_marked_file(here, found)) return on_whiteout(here, found);
   const Class wanted = class_of(here, found.path, Kind::kFile);
+  if (wanted == Class::kDropped) return drop(here, found);
   if (wanted == Class::kOther || wanted == Class::kNever) return leave(here, found.path, Reason::kNotAnOutput);
   if (wanted == Class::kLock && task_.locks == Handling::kKeep) return leave(here, found.path, Reason::kHeldLock);
   if (wanted == Class::kManifest && task_.manifests == Handling::kKeep)
@@ -193,13 +196,20 @@ void Surveyor::on_whiteout(const Here& here, const Found& found) {
   if (const auto why = names_.why_not(found.path)) return leave(here, found.path, *why);
   if (manner_ == Manner::kNewEntries) return leave(here, found.path, Reason::kExists);
   const Kind kind = kind_of(*found.place);
-  if (class_of(here, found.path, kind) != Class::kOutput)
-    return leave(here, found.path, Reason::kDeletionOutsideOutputs);
+  const Class wanted = class_of(here, found.path, kind);
+  if (wanted == Class::kDropped) return drop(here, found);
+  if (wanted != Class::kOutput) return leave(here, found.path, Reason::kDeletionOutsideOutputs);
   if (task_.siblings == Siblings::kCount && at(here).place_changed)
     return leave(here, found.path, Reason::kParentChangedMeanwhile);
   if (const auto why = why_not_replaced(task_.destination, found.path, *found.place, task_.since, names_, task_.bounds))
     return leave(here, found.path, *why);
   take(here, found, {.act = Item::Act::kRemove, .kind = kind, .size = 0});
+}
+
+/// It must not stand among what is kept either.
+void Surveyor::drop(const Here& here, const Found& found) {
+  const auto gone = remove_tree(here.upper, found.name);
+  if (!gone) leave(here, found.path, Reason::kNotAnOutput);
 }
 
 void Surveyor::take(const Here& here, const Found& found, Item item) {

@@ -52,6 +52,7 @@ class Surveyor {
   void on_link(const Here& here, const Found& found);
   void on_whiteout(const Here& here, const Found& found);
   void enter(const Here& here, const Found& found, Directory directory);
+  void drop(const Here& here, const Found& found);
   void take(const Here& here, const Found& found, Item item);
   std::optional<Reason> clean_file(const Here& here, const Found& found, mode_t& mode);
   std::optional<Reason> clean_opened(const Found& found, FdView file, mode_t& mode);

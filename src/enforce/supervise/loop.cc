@@ -37,6 +37,7 @@ Run::Loop::Loop(const plan::Plan& plan, Options& options)
     : notified_(is_notified(plan)),
       when_mounted_(std::move(options.when_mounted)),
       on_question_(std::move(options.on_question)),
+      on_blocked_(std::move(options.on_blocked)),
       overlay_marks_(plan),
       mounts_(plan),
       progress_(plan),

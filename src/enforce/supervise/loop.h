@@ -128,6 +128,7 @@ class Run::Loop {
   bool notified_;
   std::function<void()> when_mounted_;
   outlet::OnQuestion on_question_;
+  std::function<void(const plan::Destination&)> on_blocked_;
 
   std::optional<hold::Holds> holds_;  ///< gone when nothing of the run is left
   hold::OverlayMarks overlay_marks_;

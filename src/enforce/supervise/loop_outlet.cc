@@ -22,6 +22,8 @@ base::Result<void> Run::Loop::take_socket(base::StepId step, base::Fd socket) {
 base::Result<void> Run::Loop::on_outlet() {
   using State = outlet::Outlet::State;
   outlet_->service();
+  for (const plan::Destination& one : outlet_->take_blocked())
+    if (on_blocked_) on_blocked_(one);
   ask();
   if (outlet_->state() == State::kLost) {
     outlet_lost();

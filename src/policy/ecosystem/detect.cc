@@ -55,6 +55,7 @@ void read_commands(std::vector<std::string> argv, Detection& out) {
     if (depth == 0 || meaning.intent != Intent::kUnknown) {
       out.intent = meaning.intent;
       out.manifests = meaning.manifests;
+      out.manifest_keys.assign(meaning.keys.begin(), meaning.keys.end());
     }
     out.decided_by += (out.decided_by.empty() ? "" : " ") + said;
     if (meaning.then != Then::kProgram && meaning.then != Then::kModule) return;

@@ -43,6 +43,7 @@ struct Detection {
   Intent intent = Intent::kUnknown;
   WorkspaceMode mode = WorkspaceMode::kView;
   ManifestChange manifests = ManifestChange::kNone;
+  std::vector<std::string_view> manifest_keys;  ///< of the command's word: in the place of the outputs' own
   std::string decided_by;            ///< the words that said so: "npm run dev", "--watch"; "" where nothing did
   std::vector<std::string> through;  ///< wrappers that were looked through: {"env", "sh -c"}
 

@@ -42,7 +42,8 @@ std::string shown(const Effective& all) {
   add(out, "cache", all.caches);
   add(out, "kept-out", all.credentials);
   for (const DeclaredOutput& one : all.outputs) {
-    constexpr std::string_view kClasses[]{"output", "lock", "manifest", "where-ignored"};
+    constexpr std::string_view kClasses[]{"output",  "lock",   "manifest", "where-ignored",
+                                          "program", "marked", "generated"};
     out += fmt::format("{} {}{} {}\n", kClasses[static_cast<std::size_t>(one.output->what)], one.output->name,
                        one.output->kind == OutputKind::kDirectory ? "/" : "", fmt::join(one.output->keys, " "));
   }

@@ -1,6 +1,7 @@
 #include "policy/ecosystem/outputs.h"
 
 #include <algorithm>
+#include <array>
 
 #include "base/text.h"
 
@@ -43,12 +44,58 @@ std::optional<OutputMatch> declared_output(std::span<const DeclaredOutput> decla
     const bool is_directory = count < all.size() || kind == EntryKind::kDirectory;
     for (const DeclaredOutput& one : declared) {
       const bool wants_directory = one.output->kind == OutputKind::kDirectory;
-      if (one.output->what == OutputClass::kWhereIgnored || wants_directory != is_directory) continue;
+      const OutputClass what = one.output->what;
+      const bool by_name = what == OutputClass::kOutput || what == OutputClass::kLock || what == OutputClass::kManifest;
+      if (!by_name || wants_directory != is_directory) continue;
       if (ends_in(all.first(count), one.output->name))
         return OutputMatch{one.output, one.origin, prefix(path, all, count)};
     }
   }
   return std::nullopt;
+}
+
+bool is_temporary(std::span<const NamedText> temporary, std::string_view path) {
+  const auto components = base::split(path, '/');
+  if (std::ranges::find(components, ".git") != components.end()) return false;
+  return std::ranges::any_of(temporary, [&](const NamedText& one) { return ends_in(components, one.value); });
+}
+
+bool delivers_programs(std::span<const DeclaredOutput> declared) {
+  return std::ranges::any_of(declared, [](const auto& one) { return one.output->what == OutputClass::kProgram; });
+}
+
+bool is_machine_code(std::string_view head) {
+  using namespace std::string_view_literals;
+  constexpr std::array kHeads{
+      "\x7f"
+      "ELF"sv,
+      "!<arch>\n"sv, "!<thin>\n"sv, "\0asm"sv};
+  return std::ranges::any_of(kHeads, [&](std::string_view one) { return head.starts_with(one); });
+}
+
+std::vector<std::string_view> markers(std::span<const DeclaredOutput> declared) {
+  std::vector<std::string_view> out;
+  for (const DeclaredOutput& one : declared)
+    if (one.output->what == OutputClass::kMarked) out.push_back(one.output->name);
+  return out;
+}
+
+std::vector<std::string> templates_of(std::span<const DeclaredOutput> declared, std::string_view path) {
+  const auto slash = path.rfind('/');
+  const std::string directory(slash == std::string_view::npos ? "" : path.substr(0, slash + 1));
+  const std::string_view name = path.substr(directory.size());
+  std::vector<std::string> out;
+  for (const DeclaredOutput& one : declared) {
+    const Output& output = *one.output;
+    if (output.what != OutputClass::kGenerated || output.keys.empty() || !name_matches(output.name, name)) continue;
+    const auto star = output.name.find('*');
+    const std::string_view stood_for =
+        star == std::string_view::npos ? "" : name.substr(star, name.size() + 1 - output.name.size());
+    std::string source(output.keys.front());
+    if (const auto at = source.find('*'); at != std::string::npos) source.replace(at, 1, stood_for);
+    out.push_back(directory + source);
+  }
+  return out;
 }
 
 bool is_named_by_a_profile(std::string_view path) {

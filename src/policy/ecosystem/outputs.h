@@ -36,6 +36,20 @@ std::optional<OutputMatch> declared_output(std::span<const DeclaredOutput> decla
 /// Whether a profile of any ecosystem names such a directory as its output.
 bool is_named_by_a_profile(std::string_view path);
 
+/// Whether files count as outputs that hold machine code, by whatever name.
+bool delivers_programs(std::span<const DeclaredOutput> declared);
+/// ELF, an archive of objects, or WebAssembly, by a file's first eight bytes.
+bool is_machine_code(std::string_view head);
+
+/// Names whose presence makes a directory a build directory: "CMakeCache.txt".
+std::vector<std::string_view> markers(std::span<const DeclaredOutput> declared);
+
+/// The paths of which `path` would be made, where it is generated: "a/Makefile.in" and "a/Makefile.am" of "a/Makefile".
+std::vector<std::string> templates_of(std::span<const DeclaredOutput> declared, std::string_view path);
+
+/// Whether `path` itself is what a tool leaves beside sources and makes again when it is gone ("__pycache__").
+bool is_temporary(std::span<const NamedText> temporary, std::string_view path);
+
 enum class Stood : std::uint8_t { kBefore, kNew };
 enum class ShieldNames : std::uint8_t { kNone, kSome };
 

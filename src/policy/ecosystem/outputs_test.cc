@@ -3,8 +3,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <array>
+
 namespace cordon::policy::ecosystem {
 namespace {
+
+constexpr std::array<std::string_view, 1> kTemplateIn{"*.in"}, kConfigureAc{"configure.ac"};
 
 std::vector<DeclaredOutput> outputs_of(std::vector<std::string_view> names) {
   std::vector<DeclaredOutput> out;
@@ -83,6 +87,32 @@ INSTANTIATE_TEST_SUITE_P(
                     Ignored{"begins with a dot", ".vscode", Stood::kBefore, ShieldNames::kNone, false},
                     Ignored{"husky's hooks", ".husky/_", Stood::kBefore, ShieldNames::kNone, false},
                     Ignored{"compiled beside sources", "src/__pycache__", Stood::kBefore, ShieldNames::kNone, false}));
+
+TEST(Outputs, templates_are_found_by_what_the_star_stands_for) {
+  const Output rules[] = {{"*", OutputKind::kFile, OutputClass::kGenerated, kTemplateIn},
+                          {"configure", OutputKind::kFile, OutputClass::kGenerated, kConfigureAc}};
+  std::vector<DeclaredOutput> declared;
+  for (const Output& one : rules) declared.push_back({&one, "test"});
+  EXPECT_EQ(templates_of(declared, "a/Makefile"), std::vector<std::string>{"a/Makefile.in"});
+  EXPECT_EQ(templates_of(declared, "configure"), (std::vector<std::string>{"configure.in", "configure.ac"}));
+}
+
+TEST(Outputs, machine_code_is_told_by_its_head) {
+  EXPECT_TRUE(
+      is_machine_code("\x7f"
+                      "ELF\2\1"));
+  EXPECT_TRUE(is_machine_code("!<arch>\n"));
+  for (const char* other : {"", "ELF", "#!/bin/sh", "!<arch>", "MZ"}) EXPECT_FALSE(is_machine_code(other)) << other;
+}
+
+TEST(Outputs, a_temporary_name_is_one_at_the_end_of_a_path) {
+  const std::vector<NamedText> names = {{"__pycache__", "t"}, {"*.timestamp-*", "t"}};
+  EXPECT_TRUE(is_temporary(names, "a/__pycache__"));
+  EXPECT_TRUE(is_temporary(names, "vite.config.timestamp-12"));
+  EXPECT_FALSE(is_temporary(names, "a/__pycache__/x"));
+  EXPECT_FALSE(is_temporary(names, "a/__pycache__x"));
+  EXPECT_FALSE(is_temporary(names, ".git/__pycache__"));
+}
 
 }  // namespace
 }  // namespace cordon::policy::ecosystem

@@ -69,6 +69,7 @@ struct Word {
   Intent intent = Intent::kUnknown;
   Then then = Then::kNothing;
   ManifestChange manifests = ManifestChange::kNone;
+  Names keys = {};  ///< of the manifests, in the place of the outputs' own; of kKeys
 };
 
 /// An option that decides wherever it stands: `--watch`, `-w` of gofmt.
@@ -117,6 +118,9 @@ enum class OutputClass : std::uint8_t {
   kLock,
   kManifest,
   kWhereIgnored,  ///< a directory, and only where git ignores it: "build" is a source folder elsewhere
+  kProgram,       ///< a file anywhere that holds machine code and is no source: what a compiler or linker made
+  kMarked,        ///< a directory that holds an entry of this name: the build directory of whoever put it there
+  kGenerated,     ///< a file whose template stands beside it ("Makefile" of "Makefile.in"); keys: the template
 };
 
 /// A name that is an output wherever in the workspace it stands; "a/b" is a path below any directory there. A '*'
@@ -125,7 +129,9 @@ struct Output {
   std::string_view name;
   OutputKind kind = OutputKind::kDirectory;
   OutputClass what = OutputClass::kOutput;
-  Names keys;  ///< kManifest: the top-level keys ("a.b" for a nested one) that a command may change
+  /// kManifest: the top-level keys ("a.b" for a nested one) that a command may change. kGenerated: the template's name;
+  /// its '*' stands for what the one of `name` stood for.
+  Names keys;
 };
 
 enum class RegistryFormat : std::uint8_t {

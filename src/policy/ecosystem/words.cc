@@ -181,7 +181,7 @@ Meaning first_word(const Command& command, Arguments arguments) {
       break;
   }
   if (const Word* word = arguments.find_word(arguments.word())) {
-    out = {word->intent, word->manifests, word->then, arguments.word(), {}};
+    out = {word->intent, word->manifests, word->keys, word->then, arguments.word(), {}};
     arguments.skip();
   } else {
     out.intent = command.other;

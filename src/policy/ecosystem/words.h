@@ -40,6 +40,7 @@ Row find_command(std::string_view name);
 struct Meaning {
   Intent intent = Intent::kUnknown;
   ManifestChange manifests = ManifestChange::kNone;
+  Names keys = {};
   Then then = Then::kNothing;
   std::string said_by;            ///< "run dev", "--watch"; "" for the bare command
   std::vector<std::string> rest;  ///< what comes after the word, for kProgram and kModule: a command line
