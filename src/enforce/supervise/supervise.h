@@ -74,7 +74,8 @@ struct Options {
   /// Terminal::kForeground only, in the place of on_question: a person at the terminal is asked, and the run stands
   /// still meanwhile.
   std::optional<outlet::AtTerminal> at_terminal;
-  /// The address guard blocked a granted host, for the first time; of the first few. On this thread, while the run lasts.
+  /// The address guard blocked a granted host, for the first time; of the first few. On this thread, while the run
+  /// lasts.
   std::function<void(const plan::Destination&)> on_blocked;
   /// Called once, when every mount is made or can no longer be: what pins the plan's objects may be dropped.
   std::function<void()> when_mounted;
