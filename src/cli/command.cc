@@ -9,8 +9,10 @@
 #include "base/text.h"
 #include "cli/ask_tool.h"
 #include "cli/command_network.h"
+#include "cli/git_index.h"
 #include "cli/global_config.h"
 #include "cli/own_places.h"
+#include "cli/project_links.h"
 #include "cli/question.h"
 #include "cli/surroundings.h"
 #include "kernel/file.h"
@@ -57,7 +59,9 @@ class Setup {
   base::Result<void, Stop> note_view(const RunView& view);
   base::Result<void, Stop> add_flags();
   base::Result<std::string, Stop> absolute(const std::string& flag, const std::string& path) const;
-  void show_tools();
+  base::Result<void, Stop> show_tools();
+  base::Result<void, Stop> show_toolchain(const ecosystem::Root& root);
+  [[nodiscard]] bool is_read_only_here(const std::string& path) const;
   AskTool asking();
   void hide();
   void pass_environment();
@@ -280,7 +284,18 @@ base::Result<void, Stop> Setup::show_workspace() {
   return {};
 }
 
-void Setup::show_tools() {
+/// A cache below it that the host lacks needs a mount point, which only a layer of ours can have.
+base::Result<void, Stop> Setup::show_toolchain(const ecosystem::Root& root) {
+  const auto needs_point = [&](const ecosystem::Root& cache) {
+    return cache.path != root.path && cache.path.is_within(root.path) && !exists(cache.path.str());
+  };
+  const bool any = is_directory(root.path.str()) && std::ranges::any_of(run_.effective.caches, needs_point);
+  if (any && view_obstacle().empty()) return add_view(RunView::What::kPrivate, root.path.str(), root.origin);
+  read(root.path.str(), root.origin);
+  return {};
+}
+
+base::Result<void, Stop> Setup::show_tools() {
   for (const ecosystem::RegistryRole& role : run_.effective.registries) {
     for (const ecosystem::RegistryFileAt& file : role.files) {
       const std::string& path = file.path.str();
@@ -290,7 +305,9 @@ void Setup::show_tools() {
       if (!text.empty()) command().files.push_back({.path = path, .content = std::move(text), .reason = role.origin});
     }
   }
-  for (const ecosystem::Root& root : run_.effective.toolchains) read(root.path.str(), root.origin);
+  for (const ecosystem::Root& root : run_.effective.toolchains) CORDON_OK(show_toolchain(root));
+  if (const std::string package = package_of(run_.policy.entrypoint.path); !package.empty()) read(package, "command");
+  if (const std::string git = repository_of(run_.workspace); !git.empty()) read(git, "repository of the worktree");
   for (const ecosystem::Root& root : run_.effective.read) {
     // What is the machine's own, and not a home's, joins the base.
     if (root.path.str().starts_with("/etc/"))
@@ -298,10 +315,18 @@ void Setup::show_tools() {
     else
       read(root.path.str(), root.origin);
   }
+  return {};
 }
 
 base::Result<void, Stop> Setup::show_cache(const ecosystem::Root& cache) {
   const std::string& path = cache.path.str();
+  if (!exists(path) && is_read_only_here(path)) {
+    run_.notes.push_back({.code = "cache-without-place",
+                          .text = fmt::format("{} is not there, and cannot be made where what it lies in is read-only",
+                                              base::shown(path)),
+                          .at = {}});
+    return {};
+  }
   if (cache.cache == ecosystem::CacheClass::kContent && is_directory(path) && view_obstacle().empty())
     return add_view(RunView::What::kCache, path, cache.origin);
   const std::string name = fmt::format("{}-{}", policy::manifest::sha256_hex(path).substr(0, 12), cache.path.name());
@@ -314,6 +339,14 @@ base::Result<void, Stop> Setup::show_cache(const ecosystem::Root& cache) {
   if (!place) return failed(place.error());
   command().places.push_back({.source = *place, .target = path, .reason = cache.origin});
   return {};
+}
+
+/// Below a grant for reading that is no view: nothing can be mounted there that the host does not have.
+bool Setup::is_read_only_here(const std::string& path) const {
+  return std::ranges::any_of(run_.policy.read, [&](const PathGrant& grant) {
+    return path.starts_with(grant.path + "/") &&
+           std::ranges::find(run_.views, grant.path, &RunView::path) == run_.views.end();
+  });
 }
 
 base::Result<void, Stop> Setup::show_caches() {
@@ -370,7 +403,10 @@ void Setup::hide() {
   if (ecosystem::own_code(run_.detection.intent) == ecosystem::OwnCode::kRuns) return;
   const std::string root = spelled(run_.workspace);
   const EnvironmentFiles found = environment_files(root);
-  for (const std::string& path : found.paths) deny(root + "/" + path, ".env files");
+  const auto workspace = kernel::openat(kernel::kHere, root.c_str(), O_RDONLY | O_DIRECTORY);
+  const Tracked tracked = read_git_index(workspace ? base::FdView(*workspace) : base::FdView());
+  for (const std::string& path : found.paths)  // of what git has, every commit holds the text
+    if (!tracked.surely_holds(path)) deny(root + "/" + path, ".env files");
   if (!found.whole)
     run_.notes.push_back({.code = "env-files-unchecked",
                           .text = "not all of the workspace was looked at for .env files: those deeper "
@@ -396,6 +432,7 @@ base::Result<void, Stop> Setup::supply_environment() {
   if (!command().home.empty()) set("HOME", command().home, "command");
   if (const auto path = given.find("PATH"); path != given.end()) set("PATH", path->second, "command");
   set("PWD", command().working_directory, "command");
+  set("GIT_OPTIONAL_LOCKS", "0", "command");  // a look at a repository is no change of its index
   for (const std::string& name : arguments_.values("--keep-env")) {
     if (is_reserved_variable(name))
       return refuse(arguments_, "env-reserved", fmt::format("{} is set by the sandbox", base::shown(name)),
@@ -478,7 +515,7 @@ base::Result<CommandRun, Stop> Setup::go(const policy::Posture& posture) {
   CORDON_OK(make_places());
   CORDON_OK(hold_workspace());
   CORDON_OK(show_workspace());
-  show_tools();
+  CORDON_OK(show_tools());
   CORDON_OK(show_caches());
   hide();
   CORDON_OK(add_flags());

@@ -115,45 +115,22 @@ CommandPlaces::~CommandPlaces() {
   if (private_.valid() && !id_.empty()) remove_run(private_, id_);
 }
 
-namespace {
-
-struct Holder {
-  pid_t process = 0, group = 0;
-};
-
-/// What the lock's holder wrote in it; zeroes where it has not yet.
-Holder holder_in(base::FdView lock) {
-  std::array<char, 64> text{};
-  const auto got = kernel::pread(lock, std::as_writable_bytes(std::span(text)), 0);
-  Holder out;
-  if (!got || *got == 0) return out;
-  const char* end = text.data() + *got;
-  const auto first = std::from_chars(text.data(), end, out.process);
-  if (first.ec != std::errc() || first.ptr == end) return {};
-  std::from_chars(first.ptr + 1, end, out.group);
-  return out;
-}
-
-}  // namespace
-
+/// A lock of the process, not of the file: only of such a one the kernel says who holds it.
 base::Result<bool> CommandPlaces::hold_view_of(const std::string& workspace,
                                                const std::function<void(pid_t)>& waiting) {
   const std::string place = state_ + "/projects/" + policy::manifest::sha256_hex(workspace).substr(0, 32);
   CORDON_TRY(const base::Fd directory, approval::make_private_directory(place, caller_));
-  CORDON_TRY(base::Fd lock,
-             named(kernel::openat(directory, "view.lock", O_RDWR | O_CREAT | O_NOFOLLOW, 0600), place + "/view.lock"));
-  const auto busy = [&](const kernel::Sys<void>& result) { return !result && result.error().code == EWOULDBLOCK; };
-  auto held = kernel::flock(lock, LOCK_EX | LOCK_NB);
-  if (busy(held)) {
-    const Holder other = holder_in(lock);
-    if (other.group == ::getpgrp()) return false;
-    waiting(other.process);
-    held = kernel::flock(lock, LOCK_EX);
+  const std::string name = place + "/view.lock";
+  CORDON_TRY(base::Fd lock, named(kernel::openat(directory, "view.lock", O_RDWR | O_CREAT | O_NOFOLLOW, 0600), name));
+  while (true) {
+    CORDON_TRY(const std::optional<pid_t> holder, named(kernel::lock_holder(lock), name));
+    if (holder && ::getpgid(*holder) == ::getpgrp()) return false;
+    if (holder) waiting(*holder);
+    auto held = kernel::lock_file(lock, holder ? kernel::Patience::kWait : kernel::Patience::kNone);
+    if (held) break;
+    if (held.error().code != EAGAIN && held.error().code != EACCES)  // somebody was quicker
+      return base::fail(kernel::error_at(held.error(), name));
   }
-  if (!held) return base::fail(kernel::error_at(held.error(), place + "/view.lock"));
-  const std::string text = fmt::format("{} {}\n", ::getpid(), ::getpgrp());
-  CORDON_OK(named(kernel::ftruncate(lock, 0), place));
-  CORDON_OK(named(kernel::pwrite_all(lock, std::as_bytes(std::span(text)), 0), place));
   view_lock_ = std::move(lock);
   return true;
 }

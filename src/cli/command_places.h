@@ -3,7 +3,7 @@
 //   private/ID/…        of one run: its /tmp, the layers of its views, the promotion's scratch; gone with it
 //   private/ID.lock     held for the time of the run: what nobody holds belongs to a run that died
 //   projects/HASH/…     of one workspace: caches and tool stores that no other project and no tool of the host reads
-//   projects/HASH/view.lock   held by the one run that has a view of it: its process and its job
+//   projects/HASH/view.lock   held by the one run that has a view of it
 //   kept/…              what runs changed and was not promoted (enforce/promote/kept.h)
 //
 // All 0700, opened by descriptor, through no link. What is in them was written by targets: it is removed by a walk that

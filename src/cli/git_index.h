@@ -20,6 +20,10 @@ class Tracked {
 
   /// Whether `path` (relative to the workspace) is a tracked file, or a directory that holds one at any depth.
   [[nodiscard]] bool holds(std::string_view path) const { return known_ == Known::kNothing || paths_.contains(path); }
+  /// The same, and not where the index could not be read.
+  [[nodiscard]] bool surely_holds(std::string_view path) const {
+    return known_ == Known::kAll && paths_.contains(path);
+  }
 
  private:
   Known known_;

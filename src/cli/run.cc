@@ -164,7 +164,9 @@ base::Result<plan::Plan, Stop> Job::prepare_command() {
     refused_code_ = kNotFound;
     return base::fail(stop(report::refused_usage(
         "command-not-found", fmt::format("{}: command not found", base::shown(arguments_.after.front())),
-        "install it, or name it by its path", {})));
+        arguments_.after.front().contains('/') ? "look at its spelling: no such file is here"
+                                               : "install it, or name it by its path",
+        {})));
   }
   if (!arguments_.has("--dry-run")) start_launcher_unasked();
   CORDON_TRY(host_, open_host(invocation));

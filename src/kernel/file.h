@@ -13,6 +13,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 
 #include "base/fd.h"
@@ -158,6 +159,23 @@ inline Sys<void> fchown(FdView fd, uid_t uid, gid_t gid) { return done(::fchown(
 /// flock(2): the lock belongs to the open file and goes with its last descriptor.
 inline Sys<void> flock(FdView fd, int operation) {
   return done(retry([&] { return ::flock(fd.get(), operation); }), "flock");
+}
+/// fcntl(2), F_GETLK: whose process lock on the file stands in the way; nothing where none does.
+inline Sys<std::optional<pid_t>> lock_holder(FdView fd) {
+  struct ::flock lock{};
+  lock.l_type = F_WRLCK;
+  lock.l_whence = SEEK_SET;
+  if (::fcntl(fd.get(), F_GETLK, &lock) < 0) return failed("fcntl");
+  return lock.l_type == F_UNLCK ? std::optional<pid_t>() : std::optional(lock.l_pid);
+}
+/// fcntl(2), F_SETLK and F_SETLKW: goes with the process, and with any descriptor of the file that it closes.
+enum class Patience : std::uint8_t { kNone, kWait };
+inline Sys<void> lock_file(FdView fd, Patience patience) {
+  struct ::flock lock{};
+  lock.l_type = F_WRLCK;
+  lock.l_whence = SEEK_SET;
+  const int how = patience == Patience::kWait ? F_SETLKW : F_SETLK;
+  return done(retry([&] { return ::fcntl(fd.get(), how, &lock); }), "fcntl");
 }
 inline Sys<void> fsync(FdView fd) { return done(::fsync(fd.get()), "fsync"); }
 inline Sys<void> ftruncate(FdView fd, std::uint64_t size) {

@@ -116,6 +116,68 @@ TEST_P(CommandMode, InALiveProjectAProgramsDirectoryIsTheRunsOwn) {
   EXPECT_FALSE(scene.tree().exists("work/project/node_modules/.vite"));
 }
 
+TEST_P(CommandMode, ALinkedWorktreeHasItsRepositoryAndAHostileOneNoOther) {
+  const Project project(scene);
+  const std::string git = "git -c user.email=a@b.example -c user.name=n ";
+  const Finished made = scene
+                            .outside({"/bin/sh", "-c",
+                                      "mkdir main && cd main && git init -q . && echo x > a && git add a && " + git +
+                                          "commit -qm one && git worktree add -q ../linked"})
+                            .run();
+  ASSERT_EQ(made.code, 0) << made;
+  const auto log_in = [&](const std::string& where) {
+    return scene.cordon({"run", "--", "git", "log", "--oneline"}).in(scene.in_work(where)).run();
+  };
+  EXPECT_THAT(log_in("linked").out, HasSubstr("one"));
+  // Of a repository that does not know it nothing is shown, whatever its file says.
+  scene.tree().write("work/hostile/.git", "gitdir: " + scene.in_work("main/.git/worktrees/linked") + "\n");
+  const Finished hostile = log_in("hostile");
+  EXPECT_NE(hostile.code, 0) << hostile;
+  EXPECT_THAT(hostile.out, Not(HasSubstr("one"))) << hostile;
+}
+
+TEST_P(CommandMode, APersonsOwnCommitArrives) {
+  const Project project(scene);
+  const auto git = [&](const std::string& words) {
+    return project.outside("git -c user.email=a@b.example -c user.name=n " + words);
+  };
+  ASSERT_EQ(git("add -f .env src").code, 0);
+  ASSERT_EQ(git("commit -qm one").code, 0);
+  const Finished status = scene.cordon({"run", "--", "git", "status", "--short"}).in(project.path()).run();
+  EXPECT_THAT(status.out, Not(HasSubstr(".env"))) << "what git tracks is not hidden from it" << status;
+  scene.tree().write("work/project/src/a.js", "new\n");
+  const Finished commit = scene
+                              .cordon({"run", "--env", "GIT_AUTHOR_NAME=n", "--env", "GIT_AUTHOR_EMAIL=a@b.example",
+                                       "--env", "GIT_COMMITTER_NAME=n", "--env", "GIT_COMMITTER_EMAIL=a@b.example",
+                                       "--", "git", "commit", "-qam", "two"})
+                              .in(project.path())
+                              .run();
+  EXPECT_EQ(commit.code, 0) << commit;
+  EXPECT_THAT(git("log --oneline").out, HasSubstr("two")) << commit;
+}
+
+TEST_P(CommandMode, AToolchainWithoutItsCachesRefusesNothing) {
+  const Project project(scene);
+  scene.tree().write("home/.local/share/pnpm/tool", "#!/bin/sh\necho tool\n", 0755);
+  const std::string store = scene.home() + "/.local/share/pnpm/store";
+  const Finished inside = project.run({"--profile", "node"},
+                                      scene.home() + "/.local/share/pnpm/tool; touch " + store + "/x && echo written");
+  EXPECT_EQ(inside.out, "tool\nwritten\n") << inside;
+  EXPECT_FALSE(scene.tree().exists("home/.local/share/pnpm/store"));
+}
+
+TEST_P(CommandMode, AToolsPackageComesWithItsEntryFile) {
+  const Project project(scene);
+  scene.tree().write("home/tools/lib/node_modules/foo/foo",
+                     "#!/bin/sh\ncat \"$(dirname \"$(readlink -f \"$0\")\")\"/part\n", 0755);
+  scene.tree().write("home/tools/lib/node_modules/foo/part", "part\n");
+  scene.tree().write("home/tools/lib/node_modules/other/part", "sentinel\n");
+  const std::string path = scene.home() + "/tools/lib/node_modules/";
+  const Finished inside = scene.cordon({"run", "--", path + "foo/foo"}).in(project.path()).run();
+  EXPECT_EQ(inside.out, "part\n") << inside;
+  EXPECT_NE(project.run({}, "cat " + path + "other/part").code, 0);
+}
+
 TEST_P(CommandMode, NoSetIdBitComesWithAnOutput) {
   const Project project(scene);
   const Finished run =
