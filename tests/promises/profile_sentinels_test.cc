@@ -103,8 +103,8 @@ TEST_P(ProfiledSentinels, NothingOnTheNetworkIsTouchedAndWhatWasReachedForIsName
   EXPECT_EQ(run.code, 4) << run;
   EXPECT_THAT(run.err, AllOf(HasSubstr("192.0.2.8:" + ports[1]), HasSubstr("UDP")));
   const std::string draft = scene.tree().read("work/reach.py.manifest.yaml").value_or("(no draft)");
-  EXPECT_THAT(draft, AllOf(HasSubstr("host: api.example"), HasSubstr("host: 192.0.2.7"), Not(HasSubstr("192.0.2.8")),
-                           Not(HasSubstr("127.0.0.1"))))
+  EXPECT_THAT(draft, AllOf(HasSubstr("host: api.example"), HasSubstr("host: \"192.0.2.7\""),
+                           Not(HasSubstr("192.0.2.8")), Not(HasSubstr("127.0.0.1"))))
       << run;
   static_cast<void>(scene.bare({"./reach.py", ports[0], ports[1]}));
   EXPECT_TRUE(stream.was_reached()) << "the control, bare";
