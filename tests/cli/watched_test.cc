@@ -163,6 +163,18 @@ TEST_P(WatchedRun, ACleanRunSaysNothing) {
   EXPECT_EQ(clean.err, "");
 }
 
+/// Waiting for its calls must not keep us from what ends any run.
+TEST_P(WatchedRun, AMaskThatTheHostTakesAwayEndsItAsAnyRun) {
+  scene.tree().write("work/data/secret", "old");
+  script("echo ready; sleep 30");
+  const std::string manifest = scene.approved("entrypoint: ./s.sh\nexec: all\nread: [./data]\ndeny: [./data/secret]\n");
+  Running run = scene.cordon({"run", "--explain", manifest}).start();
+  ASSERT_TRUE(run.expect("ready")) << run.seen();
+  scene.tree().write("work/data/.new", "new");
+  fs::rename(scene.in_work("data/.new"), scene.in_work("data/secret"));
+  EXPECT_EQ(run.wait().code, 124);
+}
+
 TEST_P(WatchedRun, NamesOfAnyBytesAreQuoted) {
   script("cat \"$(printf '/tmp/\\033[31mred\\n')\" 2> /dev/null; cat /proc/self/fd/99 2> /dev/null; true");
   const Finished told = ran({"--explain"});

@@ -42,7 +42,12 @@ base::Result<void> Run::Loop::serve_calls() {
     const auto count = kernel::poll(ready, -1);
     if (!count && count.error().code != EINTR)
       return base::fail(kernel::error_at(count.error(), "the seccomp listener"));
-    if (!count || ready[1].revents != 0) break;
+    if (!count) break;
+    if (ready[1].revents != 0) {
+      // The table of mounts tells of a change once, and whoever asks the set has been told: it is read here.
+      CORDON_OK(on_mounts());
+      break;
+    }
     CORDON_OK(on_listener(static_cast<std::uint32_t>(ready[0].revents)));
   }
   return listener_ ? watch(Source::kListener, listener_->fd()) : base::Result<void>();
