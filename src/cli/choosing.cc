@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 #include <tuple>
 
 #include "base/text.h"
@@ -38,19 +39,56 @@ Choosing::Choice Choosing::ask(const report::ProfileLine& line) {
   return Choice::kDecline;
 }
 
-bool Choosing::take_wants(const draft::Proposal& proposal) {
-  bool missed = false;
+/// What nothing was said about yet, and nothing that was taken gives.
+std::vector<draft::Want> Choosing::open_ones(const draft::Proposal& proposal) const {
+  std::vector<draft::Want> out;
   for (const draft::Want& want : proposal.wants) {
     const auto same = [&](const draft::Want& other) { return other.access == want.access && other.path == want.path; };
-    if (std::ranges::any_of(chosen_.wants, same) || declined_.contains(want.path)) continue;
+    const auto gives = [&](const draft::Want& other) { return same(other) || draft::covers(other, want); };
+    if (std::ranges::any_of(chosen_.wants, gives) || std::ranges::any_of(declined_, same)) continue;
+    if (std::ranges::any_of(withheld_, same)) continue;
     // In one pass nobody is there to say that looking at a directory meant to read it.
     if (want.only_seen && asks_ == Asks::kNobody) continue;
-    if (ask(line_of(want, anchors_)) == Choice::kTake) {
-      chosen_.wants.push_back(want);
-      missed = missed || !want.was_given;
-    } else if (!quit_) {
-      declined_.insert(want.path);
-    }
+    out.push_back(want);
+  }
+  return out;
+}
+
+/// Where it would give back what was declined.
+bool Choosing::withhold(const draft::Want& want) {
+  const auto back = std::ranges::find_if(declined_, [&](const draft::Want& one) { return draft::covers(want, one); });
+  if (back == declined_.end()) return false;
+  withheld_.push_back(want);
+  chosen_.withheld.push_back({.kind = std::string(draft::access_name(want.access)),
+                              .path = want.path,
+                              .host = {},
+                              .port = 0,
+                              .code = "gives-what-was-declined",
+                              .reason = fmt::format("it would also give {}, which you declined",
+                                                    base::shown(draft::relocatable(back->path, anchors_)))});
+  return true;
+}
+
+/// True where the run did not have it.
+bool Choosing::take_want(const draft::Want& want) {
+  if (withhold(want)) return false;
+  if (ask(line_of(want, anchors_)) == Choice::kTake) {
+    chosen_.wants.push_back(want);
+    return !want.was_given;
+  }
+  if (!quit_) declined_.push_back(want);
+  return false;
+}
+
+bool Choosing::take_wants(const draft::Proposal& proposal) {
+  bool missed = false;
+  for (std::vector<draft::Want> open = open_ones(proposal); !open.empty() && !quit_; open = open_ones(proposal)) {
+    std::vector<draft::Want> widest;
+    std::ranges::copy_if(open, std::back_inserter(widest), [&](const draft::Want& want) {
+      return std::ranges::none_of(open, [&](const draft::Want& other) { return draft::covers(other, want); });
+    });
+    if (widest.empty()) widest.push_back(open.front());  // two names of one directory
+    for (const draft::Want& want : widest) missed = take_want(want) || missed;
   }
   std::ranges::sort(chosen_.wants, {}, [](const draft::Want& want) { return std::tie(want.access, want.path); });
   return missed;

@@ -1,12 +1,14 @@
 // The questions of `profile`: each line that a draft would have, put to the person at the terminal once.
 //
-// Where nobody is asked everything is taken, but what only a person can decide. What was declined is not asked again
-// and is in no draft.
+// A line is asked about before those that it gives as well: who takes it is not asked about them, and who declines it
+// is. Where nobody is asked everything is taken, but what only a person can decide. What was declined is not asked
+// again, and no line that would give it back is asked about or taken: that one is withheld.
 #pragma once
 
 #include <map>
 #include <set>
 #include <string>
+#include <vector>
 
 #include "policy/draft/draft.h"
 #include "report/profile_view.h"
@@ -26,12 +28,15 @@ class Choosing {
   [[nodiscard]] bool quit() const { return quit_; }
   /// What was taken so far; its other fields are of the last proposal, withheld and flagged remarks of all of them.
   [[nodiscard]] const policy::draft::Proposal& chosen() const { return chosen_; }
-  [[nodiscard]] const std::set<std::string>& declined() const { return declined_; }  ///< paths
+  [[nodiscard]] const std::vector<policy::draft::Want>& declined() const { return declined_; }
 
  private:
   enum class Choice : std::uint8_t { kTake, kDecline };
   Choice ask(const report::ProfileLine& line);
   bool take_wants(const policy::draft::Proposal& proposal);
+  [[nodiscard]] std::vector<policy::draft::Want> open_ones(const policy::draft::Proposal& proposal) const;
+  bool take_want(const policy::draft::Want& want);
+  bool withhold(const policy::draft::Want& want);
   void take_network(const policy::draft::Proposal& proposal);
   void take_exec(const policy::draft::Proposal& proposal);
   void take_remarks(const policy::draft::Proposal& proposal);
@@ -39,7 +44,8 @@ class Choosing {
   Asks asks_;
   policy::draft::Anchors anchors_;
   policy::draft::Proposal chosen_;
-  std::set<std::string> declined_, declined_hosts_, groups_;
+  std::vector<policy::draft::Want> declined_, withheld_;
+  std::set<std::string> declined_hosts_, groups_;
   bool all_ = false, quit_ = false, exec_asked_ = false;
 };
 

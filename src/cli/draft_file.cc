@@ -1,6 +1,7 @@
 #include "cli/draft_file.h"
 
 #include <fmt/format.h>
+#include <sys/stat.h>
 
 #include <algorithm>
 #include <utility>
@@ -14,6 +15,7 @@ namespace cordon::cli {
 namespace {
 
 namespace approval = policy::approval;
+namespace draft = policy::draft;
 namespace manifest = policy::manifest;
 
 constexpr std::string_view kGeneratedBy = "cordon profile";
@@ -29,8 +31,17 @@ Stop of_another_program(const Opened& there, const Subject& subject) {
       there.file.text);
 }
 
-void drop_declined(std::vector<policy::PathGrant>& grants, const std::set<std::string>& declined) {
-  std::erase_if(grants, [&](const policy::PathGrant& grant) { return declined.contains(grant.path); });
+void drop_declined(std::vector<policy::PathGrant>& grants, draft::Access access,
+                   const std::vector<draft::Want>& declined, report::ProfileView& view) {
+  std::erase_if(grants, [&](const policy::PathGrant& grant) {
+    const auto why = std::ranges::find_if(declined, [&](const draft::Want& want) {
+      return (grant.path == want.path && access == want.access) || draft::covers(grant, access, want);
+    });
+    if (why == declined.end()) return false;
+    view.notes.push_back(fmt::format("{}: {} is taken out: it gives {}, which you declined", draft::access_name(access),
+                                     base::shown(grant.written), base::shown(why->path)));
+    return true;
+  });
 }
 
 policy::Provenance provenance_of(const report::ProfileView& view) {
@@ -40,15 +51,21 @@ policy::Provenance provenance_of(const report::ProfileView& view) {
           .blocked_hosts = view.blocked_hosts};
 }
 
-base::Result<std::string, base::Diagnostics> merged_text(const Opened& there, const policy::Policy& draft,
+base::Result<std::string, base::Diagnostics> merged_text(const Opened& there, const policy::Policy& drafted,
                                                          report::ProfileView& view) {
-  CORDON_TRY(manifest::Rewritten rewritten, manifest::with_permissions(there.file.text, draft));
+  if (drafted.entrypoint.path != there.policy.entrypoint.path) {  // more than its permissions changes
+    view.layout_kept = false;
+    policy::Policy whole = drafted;
+    whole.provenance = provenance_of(view);
+    return manifest::canonical_yaml(whole, manifest::ProvenanceBlock::kInclude);
+  }
+  CORDON_TRY(manifest::Rewritten rewritten, manifest::with_permissions(there.file.text, drafted));
   view.layout_kept = rewritten.layout_kept;
   auto with = manifest::with_provenance(rewritten.text, provenance_of(view));
   if (with) return with;
   // A provenance that cannot be put in plainly: then the whole text is ours to write.
   view.layout_kept = false;
-  policy::Policy whole = draft;
+  policy::Policy whole = drafted;
   whole.provenance = provenance_of(view);
   return manifest::canonical_yaml(whole, manifest::ProvenanceBlock::kInclude);
 }
@@ -79,28 +96,62 @@ base::Result<std::optional<Opened>, Stop> existing_draft(const Invocation& invoc
     if (is_missing(there.error())) return std::optional<Opened>();
     return base::fail(std::move(there).error());
   }
-  if (there->policy.entrypoint.path != subject.base.entrypoint.path)
-    return base::fail(of_another_program(*there, subject));
+  const bool is_its_own = starts_the_same(subject, there->policy, subject.base) ||
+                          (subject.alone && starts_the_same(subject, there->policy, *subject.alone));
+  if (!is_its_own) return base::fail(of_another_program(*there, subject));
   return std::optional<Opened>(std::move(*there));
 }
 
-policy::Policy draft_base(const Subject& subject, const std::optional<Opened>& existing,
-                          const std::set<std::string>& declined) {
-  policy::Policy out = existing ? existing->policy : subject.base;
+base::Result<void, Stop> require_place_for_draft(Host& host, const Subject& subject) {
+  if (subject.out.empty()) return {};
+  const std::size_t slash = subject.out.rfind('/');
+  const std::string directory = slash == 0 ? "/" : subject.out.substr(0, slash);
+  const auto refuse = [&](std::string message) {
+    return base::fail(stop(report::refused_usage("draft-not-written", std::move(message),
+                                                 "name a new file in a directory that you may write: --out FILE, or "
+                                                 "--out - for standard output",
+                                                 {})));
+  };
+  plan::Questions questions;
+  questions.paths = {directory, subject.out};
+  if (auto answered = host.session.answer(questions, host.facts); !answered)
+    return base::fail(stop(report::refused(answered.error(), "host-unanswered", "")));
+  const plan::PathFact& around = host.facts.paths.at(directory);
+  if (around.state != plan::PathState::kPresent || (around.id.type & S_IFMT) != S_IFDIR)
+    return refuse(fmt::format("there is no directory {} for the draft", base::shown(directory)));
+  if (!around.writable || around.read_only)
+    return refuse(fmt::format("the draft cannot be made in {}, which you may not write", base::shown(directory)));
+  const plan::PathFact& itself = host.facts.paths.at(subject.out);
+  const bool is_link = std::ranges::any_of(itself.hops, [&](const plan::LinkHop& hop) {
+    return hop.at == subject.out || hop.at == around.real + "/" + subject.out.substr(slash + 1);
+  });
+  if (itself.state != plan::PathState::kAbsent || is_link)
+    return refuse(fmt::format("{} is there, and is no file that a draft can go to", base::shown(subject.out)));
+  return {};
+}
+
+policy::Policy draft_base(const Subject& subject, const policy::Policy& begins, const std::optional<Opened>& existing,
+                          const std::vector<draft::Want>& declined, report::ProfileView& view) {
+  policy::Policy out = existing ? existing->policy : begins;
   out.posture = {};
   if (!existing) return out;
-  out.interpreter = subject.base.interpreter;
-  out.interpreter_path = subject.base.interpreter_path;
-  out.interpreter_args = subject.base.interpreter_args;
-  drop_declined(out.read, declined);
-  drop_declined(out.write, declined);
+  out.interpreter = begins.interpreter;
+  out.interpreter_path = begins.interpreter_path;
+  out.interpreter_args = begins.interpreter_args;
+  if (!starts_the_same(subject, out, begins)) {
+    out.entrypoint = begins.entrypoint;
+    out.args = begins.args;
+    if (out.exec.mode != policy::ExecMode::kAll) out.exec = begins.exec;
+  }
+  drop_declined(out.read, draft::Access::kRead, declined, view);
+  drop_declined(out.write, draft::Access::kWrite, declined, view);
   return out;
 }
 
 base::Result<void, Stop> write_draft(Context& context, const Subject& subject, std::optional<Opened>& existing,
-                                     const policy::Policy& draft, report::ProfileView& view) {
+                                     const policy::Policy& drafted, report::ProfileView& view) {
   view.manifest = subject.out;
-  policy::Policy whole = draft;
+  policy::Policy whole = drafted;
   whole.provenance = provenance_of(view);
   if (subject.out.empty()) {
     context.output.print(manifest::canonical_yaml(whole, manifest::ProvenanceBlock::kInclude));
@@ -116,7 +167,7 @@ base::Result<void, Stop> write_draft(Context& context, const Subject& subject, s
   }
   view.merged = true;
   // Nothing new: an approval goes on being one.
-  if (manifest::canonical_yaml(existing->as_written) == manifest::canonical_yaml(draft)) {
+  if (manifest::canonical_yaml(existing->as_written) == manifest::canonical_yaml(drafted)) {
     view.notes.push_back(fmt::format("{} allows all of it already, and is left as it is", base::shown(subject.out)));
     return {};
   }
@@ -128,7 +179,7 @@ base::Result<void, Stop> write_draft(Context& context, const Subject& subject, s
                       base::shown(subject.out), kept));
   }
   view.approval_voided = existing->stamp == manifest::StampState::kCurrent;
-  auto text = merged_text(*existing, draft, view);
+  auto text = merged_text(*existing, drafted, view);
   if (!text) return base::fail(stop(report::refused(text.error()), existing->file.text));
   auto written = approval::replace_with_draft(existing->file, *text, approval_caller(context.invocation));
   if (!written) return base::fail(stop(report::refused(written.error())));

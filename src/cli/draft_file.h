@@ -2,8 +2,8 @@
 #pragma once
 
 #include <optional>
-#include <set>
 #include <string>
+#include <vector>
 
 #include "cli/commands.h"
 #include "cli/subject.h"
@@ -15,12 +15,17 @@ namespace cordon::cli {
 base::Result<std::optional<Opened>, Stop> existing_draft(const Invocation& invocation, const plan::HostFacts& facts,
                                                          const Subject& subject);
 
-/// What a draft is made on top of: the existing manifest's policy with this run's interpreter, or the subject's own.
-policy::Policy draft_base(const Subject& subject, const std::optional<Opened>& existing,
-                          const std::set<std::string>& declined);
+/// Before anything is run for a draft that has no file yet: a directory that the caller may write, and nothing by that
+/// name, be it a link that leads nowhere.
+base::Result<void, Stop> require_place_for_draft(Host& host, const Subject& subject);
+
+/// What a draft is made on top of: `begins`, one of the subject's, or the existing manifest's policy started like it. A
+/// line of it that gives what was declined is taken out, and said in `view`.
+policy::Policy draft_base(const Subject& subject, const policy::Policy& begins, const std::optional<Opened>& existing,
+                          const std::vector<policy::draft::Want>& declined, report::ProfileView& view);
 
 /// Writes it; says in `view` where, and what became of what was there. The policy must be composed.
 base::Result<void, Stop> write_draft(Context& context, const Subject& subject, std::optional<Opened>& existing,
-                                     const policy::Policy& draft, report::ProfileView& view);
+                                     const policy::Policy& drafted, report::ProfileView& view);
 
 }  // namespace cordon::cli

@@ -1,18 +1,25 @@
 #include "cli/explaining.h"
 
+#include <fmt/format.h>
 #include <sys/stat.h>
 
 #include <algorithm>
 #include <cstddef>
+#include <set>
 #include <utility>
 #include <variant>
 
 #include "planner/draft.h"
 #include "planner/path_text.h"
+#include "policy/draft/draft.h"
+#include "policy/draft/places.h"
+#include "report/inside.h"
 #include "report/seen_paths.h"
 
 namespace cordon::cli {
 namespace {
+
+namespace draft = policy::draft;
 
 constexpr std::size_t kMostTried = 16;  // more than one screen shows
 
@@ -58,11 +65,75 @@ std::string objection(Host& host, policy::Policy policy, const plan::Plan& plann
   return items.empty() ? "a line for it is refused" : items.front().message;
 }
 
+/// A line for a directory in the place of several in it is suggested only where it is no wider in kind: no home and no
+/// directory that many share, not the program's or the manifest's own, nothing shielded below.
+bool may_be_whole(Host& host, policy::Policy policy, const plan::Plan& planned, const std::string& directory) {
+  if (!draft::floor_of(draft::Access::kRead, directory, host.facts).empty()) return false;
+  std::vector<std::string> own = {policy.entrypoint.path, policy.manifest.path};
+  if (policy.command) own.push_back(policy.command->workspace);
+  for (const std::string& path : own)
+    if (planner::within(planner::parent_of(path), directory) || planner::within(path, directory)) return false;
+  policy.read.push_back({.written = directory, .path = directory, .at = {}});
+  const auto decided = verdict(policy, host, Probing::kAssume);
+  if (!decided) return false;
+  const auto* with = std::get_if<plan::Plan>(&*decided);
+  return with != nullptr && lifted(*with) <= lifted(planned) && !report::Inside(*with).shields_below(directory);
+}
+
+std::vector<report::Denial> denied_paths(Host& host, const policy::Policy& policy, const plan::Plan& plan,
+                                         const plan::Observations& observed) {
+  const report::HostPaths there = ask_host(host, plan, observed);
+  report::Wholes wholes;
+  std::set<std::string, std::less<>> good;
+  for (std::size_t tried = 0;;) {
+    auto denials = report::path_denials(plan, observed, there, &wholes);
+    const std::size_t before = wholes.refused.size();
+    for (const std::string& directory : wholes.suggested) {
+      if (good.contains(directory)) continue;
+      if (tried++ < kMostTried && may_be_whole(host, policy, plan, directory))
+        good.insert(directory);
+      else
+        wholes.refused.insert(directory);
+    }
+    if (wholes.refused.size() == before) return denials;
+    wholes.none = tried > 4 * kMostTried;
+  }
+}
+
+/// Where the run had no way out the smallest line has the address itself: the name that it stands for, if any, was
+/// looked up in vain.
+void explain_addresses(const plan::Plan& plan, const plan::Outcome& outcome, report::Report& report) {
+  constexpr std::uint16_t kDns = 53;
+  for (const plan::ReachedAddress& one : draft::not_carried(outcome)) {
+    const bool datagram = std::ranges::any_of(one.calls, [](const std::string& call) { return call != "connect"; });
+    report::Denial denial{.act = "connect", .count = one.count};
+    const bool ipv6 = one.address.contains(':');
+    denial.subject = ipv6 ? fmt::format("[{}]:{}", one.address, one.port) : fmt::format("{}:{}", one.address, one.port);
+    if (datagram || plan.egress)
+      denial.why = "no connection came of it, as with UDP, which no rule carries";
+    else
+      denial.grant = report::network_grant(one.address, one.port);
+    report.denials_total += one.count;
+    report.denials.push_back(std::move(denial));
+  }
+  const bool looked_up = !plan.egress && std::ranges::any_of(outcome.reached, [](const plan::ReachedAddress& one) {
+    return one.port == kDns;
+  });
+  const bool failed = report.ending != report::Ending::kExited || report.exit_code != 0;
+  if (looked_up && failed)
+    report.notes.push_back({.code = "names-without-network",
+                            .text = "it looked up names, and this run has no network: one rule under network: lets it, "
+                                    "and which names they are is told then; cordon profile drafts the rules",
+                            .at = {}});
+}
+
 }  // namespace
 
-void explain_paths(Host& host, const policy::Policy& policy, const plan::Plan& plan, report::Report& report) {
+void explain_watched(Host& host, const policy::Policy& policy, const plan::Plan& plan, const plan::Outcome& outcome,
+                     report::Report& report) {
   if (report.observed.watching != plan::Watching::kPaths) return;
-  auto denials = report::path_denials(plan, report.observed, ask_host(host, plan, report.observed));
+  explain_addresses(plan, outcome, report);
+  auto denials = denied_paths(host, policy, plan, report.observed);
   std::size_t tried = 0;
   for (report::Denial& denial : denials) {
     if (denial.grant.empty()) continue;

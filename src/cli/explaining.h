@@ -1,4 +1,5 @@
-// run --explain: what the host says of the paths that a watched run did not get, and which line would give them.
+// run --explain: what the host says of what a watched run did not get, paths and addresses, and which line would give
+// them.
 #pragma once
 
 #include "cli/verdict.h"
@@ -8,8 +9,9 @@
 
 namespace cordon::cli {
 
-/// Adds the denied paths to the report. Each line that is suggested was planned with: what a plan would refuse, a
-/// shield above all, is said and not suggested.
-void explain_paths(Host& host, const policy::Policy& policy, const plan::Plan& plan, report::Report& report);
+/// Adds the addresses that the run named and nothing carried, and the denied paths, to the report. Each line that is
+/// suggested was planned with: what a plan would refuse, a shield above all, is said and not suggested.
+void explain_watched(Host& host, const policy::Policy& policy, const plan::Plan& plan, const plan::Outcome& outcome,
+                     report::Report& report);
 
 }  // namespace cordon::cli

@@ -14,6 +14,7 @@
 #include "cli/question.h"
 #include "cli/subject.h"
 #include "cli/watched_run.h"
+#include "planner/path_text.h"
 #include "policy/draft/draft.h"
 #include "policy/draft/places.h"
 #include "policy/manifest/manifest.h"
@@ -52,6 +53,7 @@ class Profile {
   base::Result<void, Stop> rounds(Choosing& choosing);
   void say_what_is_missing(const Choosing& choosing);
   void fill(const draft::Proposal& proposal);
+  [[nodiscard]] const policy::Policy& begins_with(const draft::Proposal& chosen) const;
   base::Result<int, Stop> conclude(Choosing& choosing);
 
   Context& context_;
@@ -64,6 +66,7 @@ class Profile {
   OwnDirectory own_ = OwnDirectory::kWritten;
   policy::Policy watched_policy_;
   bool sees_network_ = true;  ///< a host without the means to ask about destinations runs without a network at all
+  TerminalSettings terminal_;
   plan::Outcome last_;
   report::ProfileView view_;
 };
@@ -85,6 +88,7 @@ base::Result<void, Stop> Profile::prepare() {
   CORDON_OK(add_global_config(context_.invocation, host.facts, posture_));
   CORDON_TRY(subject_, subject_of(context_.invocation, arguments_, host));
   CORDON_TRY(existing_, existing_draft(context_.invocation, host.facts, subject_));
+  if (!existing_) CORDON_OK(require_place_for_draft(host, subject_));
   const plan::PathFact* around = nullptr;
   for (const auto& [asked, fact] : host.facts.paths)
     if (fact.real == subject_.project) around = &fact;
@@ -132,6 +136,11 @@ base::Result<void, Stop> Profile::judge(Host& host, draft::Proposal& proposal) {
     const bool changed = refusal != nullptr ? draft::withhold_refused(proposal, *refusal)
                                             : draft::withhold_lifted(proposal, std::get<plan::Plan>(decided));
     if (changed) continue;
+    // No list of programs can be held, on this host or beside what is written.
+    if (refusal != nullptr && subject_.base.exec.mode == policy::ExecMode::kList) {
+      subject_.base.exec = {.mode = policy::ExecMode::kAll, .programs = {}, .at = {}};
+      continue;
+    }
     // A home that only withheld lines led to.
     const bool below_home = std::ranges::any_of(proposal.wants, [&](const draft::Want& want) {
       return draft::relocatable(want.path, subject_.anchors).starts_with("~/");
@@ -168,6 +177,7 @@ base::Result<draft::Proposal, Stop> Profile::proposal_of(WatchedRun& run) {
                                         .facts = run.host.facts,
                                         .project = subject_.project,
                                         .script = subject_.script,
+                                        .starter = subject_.alone ? draft::Starter::kAnother : draft::Starter::kItself,
                                         .began_ns = run.began_ns,
                                         .forwarding = forwarding_});
   view_.notes.clear();
@@ -175,13 +185,14 @@ base::Result<draft::Proposal, Stop> Profile::proposal_of(WatchedRun& run) {
   CORDON_OK(judge(run.host, out));
   // After that: what is withheld covers nothing. What nobody approved was not there in this run: it is asked about
   // again.
-  draft::drop_covered(out, is_seeded() ? existing_->policy : subject_.base);
+  draft::drop_given(out, is_seeded() ? existing_->policy : subject_.base);
   return out;
 }
 
 base::Result<void, Stop> Profile::rounds(Choosing& choosing) {
   for (view_.rounds = 1;; ++view_.rounds) {
     CORDON_TRY(WatchedRun run, watch(choosing.chosen()));
+    if (asks()) terminal_.restore();
     CORDON_TRY(const draft::Proposal proposal, proposal_of(run));
     last_ = std::move(run.outcome);
     const bool missed = choosing.take(proposal);
@@ -197,8 +208,7 @@ void Profile::say_what_is_missing(const Choosing& choosing) {
   const draft::Proposal& chosen = choosing.chosen();
   const auto missed = std::ranges::count_if(chosen.wants, [](const draft::Want& want) { return !want.was_given; });
   if (choosing.quit()) view_.incomplete.emplace_back("you left before every line was answered");
-  if (last_.signal != 0)
-    view_.incomplete.push_back(fmt::format("the program was ended by {}", report::signal_name(last_.signal)));
+  for (std::string& why : early_end(last_)) view_.incomplete.push_back(std::move(why));
   if (chosen.lost > 0) view_.incomplete.push_back(fmt::format("{} of its calls could not be told", chosen.lost));
   const auto withheld =
       std::ranges::count_if(chosen.withheld, [](const draft::Remark& one) { return one.code != "looked-up-only"; });
@@ -216,11 +226,13 @@ void Profile::say_what_is_missing(const Choosing& choosing) {
   if (last_.exit_code == 127)
     view_.notes.emplace_back(
         "code 127 is a shell's word for a command that is not on PATH, which is /usr/bin:/bin inside");
-  if (subject_.is_command)
-    view_.notes.push_back(
-        fmt::format("a manifest starts its program where the program stands: name files by their whole "
-                    "paths, or profile a script that does this; run it with: cordon run {}",
-                    subject_.out.empty() ? std::string("MANIFEST") : base::shown(subject_.out)));
+  if (subject_.is_command) {
+    const bool by_env = subject_.alone && &begins_with(chosen) == &subject_.base;
+    view_.notes.push_back(fmt::format(
+        "{}run it with: cordon run {}",
+        by_env ? fmt::format("env -C starts it in {}, as here; ", base::shown(subject_.project)) : std::string(),
+        subject_.out.empty() ? std::string("MANIFEST") : base::shown(subject_.out)));
+  }
 }
 
 void Profile::fill(const draft::Proposal& chosen) {
@@ -251,9 +263,18 @@ void Profile::fill(const draft::Proposal& chosen) {
   view_.unnamed = chosen.unnamed;
 }
 
+/// Where nothing of the draft lies in the directory that the user stands in, the program need not be started there, and
+/// the directory would not even exist.
+const policy::Policy& Profile::begins_with(const draft::Proposal& chosen) const {
+  const auto lies_there = [&](const draft::Want& want) { return planner::within(want.real, subject_.project); };
+  const bool anywhere = subject_.project == "/" || subject_.project == "/tmp";
+  return subject_.alone && !anywhere && std::ranges::none_of(chosen.wants, lies_there) ? *subject_.alone
+                                                                                       : subject_.base;
+}
+
 base::Result<int, Stop> Profile::conclude(Choosing& choosing) {
   draft::Proposal chosen = choosing.chosen();
-  const policy::Policy base = draft_base(subject_, existing_, choosing.declined());
+  const policy::Policy base = draft_base(subject_, begins_with(chosen), existing_, choosing.declined(), view_);
   draft::drop_covered(chosen, base);
   fill(chosen);
   say_what_is_missing(choosing);
@@ -271,6 +292,7 @@ base::Result<int, Stop> Profile::conclude(Choosing& choosing) {
 
 base::Result<int, Stop> Profile::go() {
   CORDON_OK(prepare());
+  if (asks()) terminal_ = TerminalSettings::now();
   Choosing choosing(asks() ? Choosing::Asks::kAtTerminal : Choosing::Asks::kNobody, subject_.anchors);
   CORDON_OK(rounds(choosing));
   return conclude(choosing);

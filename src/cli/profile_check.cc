@@ -43,8 +43,7 @@ report::ProfileView view_of(const Opened& opened, const draft::Proposal& proposa
       view.differences.push_back(fmt::format("exec {}: it tried to start it", base::shown(one.path)));
   for (const draft::Remark& one : proposal.withheld) view.differences.push_back(difference_of(one));
   if (proposal.lost > 0) view.incomplete.push_back(fmt::format("{} of its calls could not be told", proposal.lost));
-  if (outcome.signal != 0)
-    view.incomplete.push_back(fmt::format("the program was ended by {}", report::signal_name(outcome.signal)));
+  for (std::string& why : early_end(outcome)) view.incomplete.push_back(std::move(why));
   return view;
 }
 

@@ -10,6 +10,21 @@
 
 namespace cordon::cli {
 
+TerminalSettings TerminalSettings::now() {
+  TerminalSettings out;
+  const auto terminal = kernel::open_controlling_terminal();
+  if (!terminal) return out;
+  if (const auto settings = kernel::tcgetattr(*terminal)) out.settings_ = *settings;
+  return out;
+}
+
+void TerminalSettings::restore() const {
+  const auto terminal = kernel::open_controlling_terminal();
+  if (!terminal || !settings_) return;
+  static_cast<void>(kernel::resume_output(*terminal));
+  static_cast<void>(kernel::tcsetattr_now(*terminal, *settings_));
+}
+
 std::optional<std::string> ask_for_word(std::string_view question) {
   auto terminal = kernel::open_controlling_terminal();
   if (!terminal) return std::nullopt;

@@ -2,11 +2,24 @@
 // is nobody's answer.
 #pragma once
 
+#include <termios.h>
+
 #include <optional>
 #include <string>
 #include <string_view>
 
 namespace cordon::cli {
+
+/// The settings of the controlling terminal at one moment, to be given back after a program has had it: one that died,
+/// or means ill, leaves it without echo, or in a mode in which no line ever ends.
+class TerminalSettings {
+ public:
+  static TerminalSettings now();
+  void restore() const;
+
+ private:
+  std::optional<termios> settings_;
+};
 
 enum class Answer { kYes, kNo, kNobody };
 

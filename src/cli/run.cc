@@ -476,7 +476,7 @@ int Job::go() {
       tell(std::move(note));
   }
   report::Report report = report::make_report(*plan, *outcome);
-  explain_paths(*host_, opened_->policy, *plan, report);
+  explain_watched(*host_, opened_->policy, *plan, *outcome, report);
   return conclude(std::move(report));
 }
 

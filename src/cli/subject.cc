@@ -4,10 +4,12 @@
 
 #include <algorithm>
 #include <array>
+#include <span>
 #include <utility>
 
 #include "base/abs_path.h"
 #include "base/text.h"
+#include "policy/draft/places.h"
 
 namespace cordon::cli {
 namespace {
@@ -16,6 +18,8 @@ using policy::Text;
 
 constexpr auto kEnvironment = std::to_array<const char*>(
     {"HOME", "USER", "LOGNAME", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_CACHE_HOME", "XDG_STATE_HOME"});
+
+constexpr const char* kEnv = "/usr/bin/env";
 
 auto mistake(const Arguments& arguments, std::string code, std::string message, std::string mend) {
   return base::fail(stop(
@@ -40,6 +44,7 @@ class Reader {
     CORDON_OK(ask_about_it());
     place_it();
     CORDON_OK(find_interpreter());
+    CORDON_OK(stand_where_the_user_does());
     return std::move(out_);
   }
 
@@ -130,6 +135,43 @@ class Reader {
     if (!text.contains('\0')) out_.script = text;
   }
 
+  /// A directory that is there inside whether or not a line names it, or that may be granted.
+  [[nodiscard]] bool can_stand_there() const {
+    const std::string& here = out_.project;
+    if (here == "/" || here == "/tmp" || here == host_.facts.home) return true;
+    return policy::draft::floor_of(policy::draft::Access::kWrite, here, host_.facts).empty();
+  }
+
+  base::Result<void, Stop> stand_where_the_user_does() {
+    const std::string program = out_.base.entrypoint.path;
+    const plan::PathFact& fact = host_.facts.paths.at(program);
+    if (!out_.is_command || parent_of(fact.real) == out_.project || program.contains('=') || !can_stand_there())
+      return {};
+    plan::Questions questions;
+    questions.paths = {kEnv};
+    CORDON_OK(answer(questions));
+    if (host_.facts.paths.at(kEnv).state != plan::PathState::kPresent) return {};
+    out_.alone = out_.base;
+    policy::Policy& base = out_.base;
+    std::vector<Text> words = {{.value = "-C", .at = from_here()}, {.value = out_.project, .at = from_here()}};
+    if (!base.interpreter.empty()) words.push_back({.value = base.interpreter.value, .at = from_here()});
+    if (!base.interpreter_path.empty()) words.back().value = base.interpreter_path;
+    words.insert(words.end(), base.interpreter_args.begin(), base.interpreter_args.end());
+    words.push_back({.value = program, .at = from_here()});
+    words.insert(words.end(), base.args.begin(), base.args.end());
+    const policy::PathGrant itself = base.entrypoint;
+    base.args = std::move(words);
+    base.exec.mode = base.interpreter.empty() ? policy::ExecMode::kList : policy::ExecMode::kAll;
+    if (base.interpreter.empty()) base.exec.programs = {itself};
+    base.interpreter = {};
+    base.interpreter_path.clear();
+    base.interpreter_args.clear();
+    base.entrypoint = {.written = kEnv, .path = kEnv, .at = from_here()};
+    const bool in_every_run = program.starts_with("/usr/") || program.starts_with("/bin/");
+    if (!in_every_run) base.read.push_back(itself);
+    return {};
+  }
+
   /// What the kernel would find by itself needs no line.
   base::Result<void, Stop> find_interpreter() {
     const std::string given = arguments_.value("--interpreter");
@@ -190,10 +232,20 @@ base::Result<Subject, Stop> subject_of(const Invocation& invocation, const Argum
   return Reader(invocation, arguments, host).read();
 }
 
+bool starts_the_same(const Subject& subject, const policy::Policy& one, const policy::Policy& other) {
+  if (one.entrypoint.path != other.entrypoint.path) return false;
+  if (!subject.alone || one.entrypoint.path != kEnv) return true;
+  constexpr std::size_t kWhereAndWhat = 3;  // -C, the directory, the program
+  return one.args.size() >= kWhereAndWhat && other.args.size() >= kWhereAndWhat &&
+         std::ranges::equal(std::span(one.args).first(kWhereAndWhat), std::span(other.args).first(kWhereAndWhat), {},
+                            &Text::value, &Text::value);
+}
+
 policy::Policy discovery_policy(const Subject& subject, const Invocation& invocation, policy::Posture posture,
                                 OwnDirectory own, policy::draft::Forwarding forwarding) {
   policy::Policy out = subject.base;
   out.exec.mode = policy::ExecMode::kAll;
+  out.exec.programs.clear();
   for (const char* name : kEnvironment)
     if (invocation.caller.environment.contains(name))
       out.env.push_back({.name = name, .supplied = {}, .at = from_here()});

@@ -18,7 +18,13 @@ struct Subject {
   std::string out;      ///< absolute; "" for standard output
   policy::draft::Anchors anchors;
   bool is_command = false;
+  /// Set of a command that stands elsewhere than the user does: then `base` starts it by env -C in `project`, since a
+  /// manifest starts its program where that stands. This is the same without, for a draft of nothing in `project`.
+  std::optional<policy::Policy> alone;
 };
+
+/// Whether both start the same program in the same place, whatever else they allow.
+bool starts_the_same(const Subject& subject, const policy::Policy& one, const policy::Policy& other);
 
 /// From the command line. `facts` is of `session`, and gets the answers.
 base::Result<Subject, Stop> subject_of(const Invocation& invocation, const Arguments& arguments, Host& host);

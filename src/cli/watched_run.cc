@@ -1,6 +1,9 @@
 #include "cli/watched_run.h"
 
+#include <fmt/format.h>
+
 #include <chrono>
+#include <csignal>
 
 #include "cli/launcher.h"
 #include "cli/leavings.h"
@@ -9,6 +12,7 @@
 #include "enforce/hold/hold.h"
 #include "enforce/supervise/supervise.h"
 #include "policy/draft/draft.h"
+#include "report/report.h"
 
 namespace cordon::cli {
 namespace {
@@ -62,6 +66,21 @@ base::Result<Host, Stop> ask_about(Context& context, const policy::Policy& polic
 }
 
 }  // namespace
+
+std::vector<std::string> early_end(const plan::Outcome& outcome) {
+  constexpr int kShellAddsToSignals = 128;
+  std::vector<std::string> out;
+  for (const plan::Lapse& lapse : outcome.lapses) out.push_back("the run was ended, because " + lapse.what);
+  if (outcome.ended_by == plan::EndedBy::kTimeout) out.emplace_back("the time limit ended the run");
+  if (outcome.ended_by == plan::EndedBy::kSignal) out.emplace_back("the run was ended on request");
+  if (outcome.ended_by == plan::EndedBy::kLapse && outcome.lapses.empty())
+    out.emplace_back("a promise lapsed, and the run was ended");
+  if (out.empty() && outcome.signal != 0)
+    out.push_back(fmt::format("the program was ended by {}", report::signal_name(outcome.signal)));
+  if (outcome.signal == SIGSYS || outcome.exit_code == kShellAddsToSignals + SIGSYS)
+    out.emplace_back("it made a system call that no run allows, whatever its manifest says");
+  return out;
+}
 
 base::Result<std::variant<WatchedRun, plan::Refusal>, Stop> watch_run(Context& context, const policy::Policy& policy,
                                                                       const WatchSettings& settings) {

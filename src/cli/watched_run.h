@@ -3,7 +3,9 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <variant>
+#include <vector>
 
 #include "cli/commands.h"
 #include "cli/verdict.h"
@@ -34,5 +36,9 @@ struct WatchSettings {
 /// A Refusal where the policy cannot be held; a Stop where nothing can be said of the run.
 base::Result<std::variant<WatchedRun, plan::Refusal>, Stop> watch_run(Context& context, const policy::Policy& policy,
                                                                       const WatchSettings& settings);
+
+/// Why the run shows less than the program would have done: it, or something in it, was ended before its end. Empty
+/// where it ended by itself, with whatever code.
+std::vector<std::string> early_end(const plan::Outcome& outcome);
 
 }  // namespace cordon::cli

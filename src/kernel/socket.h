@@ -79,6 +79,10 @@ inline Sys<Pipe> pipe() {
   return Pipe{Fd(fds[0]), Fd(fds[1])};
 }
 
+/// On every send_message(), and without meaning for a unix socket (plan/path_calls.h, kOwnMessage).
+inline constexpr int kOwnMessage = MSG_CONFIRM;
+static_assert(kOwnMessage == 0x800);
+
 /// One message, with one descriptor if `fd` is valid. Never raises SIGPIPE.
 inline Sys<std::size_t> send_message(FdView socket, std::span<const std::byte> bytes, FdView fd = {}) {
   iovec part{.iov_base = const_cast<std::byte*>(bytes.data()), .iov_len = bytes.size()};
@@ -96,7 +100,7 @@ inline Sys<std::size_t> send_message(FdView socket, std::span<const std::byte> b
     const int number = fd.get();
     std::memcpy(CMSG_DATA(header), &number, sizeof number);
   }
-  const ssize_t n = retry([&] { return ::sendmsg(socket.get(), &message, MSG_NOSIGNAL); });
+  const ssize_t n = retry([&] { return ::sendmsg(socket.get(), &message, MSG_NOSIGNAL | kOwnMessage); });
   if (n < 0) return failed("sendmsg");
   return static_cast<std::size_t>(n);
 }

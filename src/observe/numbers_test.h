@@ -207,6 +207,15 @@ inline std::vector<plan::WatchedCall> native_calls(plan::Watching watching) {
 #ifdef SYS_chdir
       {"chdir", SYS_chdir},
 #endif
+#ifdef SYS_sendto
+      {"sendto", SYS_sendto},
+#endif
+#ifdef SYS_sendmsg
+      {"sendmsg", SYS_sendmsg},
+#endif
+#ifdef SYS_sendmmsg
+      {"sendmmsg", SYS_sendmmsg},
+#endif
   };
   std::vector<plan::WatchedCall> out;
   for (std::uint16_t row = 0; const plan::PathCall& call : plan::calls_of(watching)) {

@@ -74,6 +74,7 @@ void Observer::look(const Call& call, Fate fate) {
   seen_.losses = {};
   seen_.executing.reset();
   seen_.pending.reset();
+  seen_.addresses = {};
   const auto number = static_cast<std::size_t>(call.number);
   if (call.number < 0 || number >= rows_.size() || rows_[number] < 0) return;
   if (!pending_.empty()) settle(call.pid);
@@ -84,8 +85,10 @@ void Observer::look(const Call& call, Fate fate) {
     if (!pending_.empty()) settle_of_thread(call.pid);
     return;
   }
-  if (row.form == CallForm::kSocket) {
+  if (row.form == CallForm::kSocket || row.form == CallForm::kSend) {
     look_at_socket(call, row);
+  } else if (row.form == CallForm::kMessage || row.form == CallForm::kMessages) {
+    look_at_messages(call, row);
   } else {
     Root root = Root::kOfTheTarget;
     const auto acts = acts_of(call, row, root);
@@ -97,7 +100,7 @@ void Observer::look(const Call& call, Fate fate) {
     }
   }
   if (row.form == CallForm::kExec) look_at_execution(call, fate);
-  if (seen_.count != 0) seen_.program = program_of(call.pid);
+  if (seen_.count != 0 || seen_.addresses.front()) seen_.program = program_of(call.pid);
 }
 
 /// Nothing where the kernel will refuse the call for its form, so that it names nothing.
@@ -158,21 +161,54 @@ bool Observer::start_from(Known& from, int directory, std::string_view text, Roo
       directory == AT_FDCWD ? from.process.link("cwd", link_) : from.process.descriptor(directory, link_);
   if (!place || !is_place(*place)) return false;
   join(*place, text, root, path);
-  // Looked at for a new path only: a known one was named from a directory before.
-  return directory == AT_FDCWD || store_.knows(path) || from.process.is_directory(directory);
+  // Looked at for a new path only: a known one was named from a directory before. Who lists a directory asks about many
+  // names in it.
+  if (directory == AT_FDCWD || *place == last_directory_ || store_.knows(path)) return true;
+  const std::string at(*place);
+  if (!from.process.is_directory(directory)) return false;
+  last_directory_ = at;
+  return true;
 }
 
-/// Only a path of the file system; a name in the network namespace's own list is the sandbox's.
 void Observer::look_at_socket(const Call& call, const PathCall& row) {
-  sockaddr_un address{};
-  const auto length = static_cast<std::uint32_t>(argument(call, row.first.path + 1));
+  look_at_address(call, row, argument(call, row.first.path),
+                  static_cast<std::uint32_t>(argument(call, row.first.path + 1)));
+}
+
+/// The address of each message, as far as they are looked at.
+void Observer::look_at_messages(const Call& call, const PathCall& row) {
+  static_assert(offsetof(mmsghdr, msg_hdr) == 0);
+  const bool many = row.form == CallForm::kMessages;
+  const std::uint64_t count = many ? std::min<std::uint64_t>(argument(call, 2), kMostMessages) : 1;
+  for (std::uint64_t i = 0; i < count; ++i) {
+    msghdr message{};
+    const std::uint64_t at = argument(call, row.first.path) + (i * sizeof(mmsghdr));
+    if (!read_bytes(call.pid, at, std::as_writable_bytes(std::span(&message, 1)))) return;
+    if (message.msg_name == nullptr) continue;
+    look_at_address(call, row, reinterpret_cast<std::uintptr_t>(message.msg_name), message.msg_namelen);
+    if (seen_.count != 0 || seen_.losses.front()) return;  // a unix socket's path: there is room for one
+  }
+}
+
+/// Of a unix socket only a path of the file system; a name in the network namespace's own list is the sandbox's. Of the
+/// internet what a socket is to reach, not what it is bound to.
+void Observer::look_at_address(const Call& call, const PathCall& row, std::uint64_t address, std::uint32_t length) {
+  std::array<std::byte, kMostAddress> bytes{};
   constexpr std::size_t kPrefix = offsetof(sockaddr_un, sun_path);
-  if (length <= kPrefix || length > 128) return;
-  const auto bytes =
-      std::as_writable_bytes(std::span(&address, 1)).first(std::min<std::size_t>(length, sizeof address));
-  if (!read_bytes(call.pid, argument(call, row.first.path), bytes)) return lost(Why::kUnreadable);
-  if (address.sun_family != AF_UNIX || address.sun_path[0] == '\0') return;
-  const std::string_view text(address.sun_path, strnlen(address.sun_path, bytes.size() - kPrefix));
+  if (length <= kPrefix || length > bytes.size()) return;
+  const auto given = std::span(bytes).first(length);
+  if (!read_bytes(call.pid, address, given)) return lost(Why::kUnreadable);
+  sockaddr_un unix_address{};
+  std::memcpy(&unix_address, bytes.data(), std::min(given.size(), sizeof unix_address));
+  if (unix_address.sun_family != AF_UNIX) {
+    if ((row.first.acts & plan::kActConnect) == 0) return;
+    const auto free = std::ranges::find_if(seen_.addresses, [](const auto& one) { return !one; });
+    if (free != seen_.addresses.end()) *free = parse_address(given);
+    return;
+  }
+  if (unix_address.sun_path[0] == '\0') return;
+  const std::size_t most = std::min(given.size(), sizeof unix_address) - kPrefix;
+  const std::string_view text(unix_address.sun_path, strnlen(unix_address.sun_path, most));
   if (const auto why = anchored(call, {.path = row.first.path}, text, Root::kOfTheTarget)) return lost(*why);
   found(row.first.acts);
 }
@@ -198,6 +234,9 @@ void Observer::look_at_execution(const Call& call, Fate fate) {
 void Observer::keep() {
   for (std::size_t i = 0; i < seen_.count; ++i)
     store_.add(seen_.paths.at(i), seen_.acts.at(i), seen_.program, seen_.row);
+  for (const auto& address : seen_.addresses) {
+    if (address) store_.add(*address, seen_.program, seen_.row);
+  }
   for (const auto& why : seen_.losses) {
     if (why) store_.lose(*why);
   }
@@ -254,11 +293,12 @@ void Observer::look_at_all() {
   for (const pid_t pid : waiting) settle(pid, Unchanged::kMayStillCome);
 }
 
-plan::Observations Observer::finish() {
+void Observer::finish(plan::Outcome& outcome) {
   for ([[maybe_unused]] const auto& pending : pending_) store_.lose(Why::kEndNotSeen);
   pending_.clear();
   known_.clear();
-  return store_.take(watching_);
+  outcome.reached = store_.addresses();
+  outcome.observations = store_.take(watching_);
 }
 
 }  // namespace cordon::observe

@@ -24,6 +24,7 @@
 #include "observe/lexical.h"
 #include "observe/process.h"
 #include "observe/store.h"
+#include "plan/outcome.h"
 #include "plan/path_calls.h"
 #include "plan/plan.h"
 
@@ -54,8 +55,8 @@ class Observer {
   /// Before the run is killed: what has been executed and was not seen since.
   void look_at_all();
 
-  /// Once, when nothing of the run is left.
-  plan::Observations finish();
+  /// Once, when nothing of the run is left: fills `observations` and `reached`.
+  void finish(plan::Outcome& outcome);
 
  private:
   struct Known {
@@ -66,6 +67,7 @@ class Observer {
     Image before;
     std::string named;  ///< as the call had it
   };
+  static constexpr std::size_t kMostMessages = 4;  ///< of a sendmmsg, whose address is looked at
   /// What look() found.
   struct Seen {
     std::array<std::string, 2> paths;
@@ -76,6 +78,7 @@ class Observer {
     std::uint8_t row = 0;
     std::optional<pid_t> executing;
     std::optional<Pending> pending;
+    std::array<std::optional<Address>, kMostMessages> addresses;
   };
 
   Known* known(pid_t pid);
@@ -83,6 +86,8 @@ class Observer {
   Known* known_anew(pid_t pid);
   void look_at(const Call& call, const plan::PathCall& row, const plan::PathArgument& argument, Root root);
   void look_at_socket(const Call& call, const plan::PathCall& row);
+  void look_at_address(const Call& call, const plan::PathCall& row, std::uint64_t address, std::uint32_t length);
+  void look_at_messages(const Call& call, const plan::PathCall& row);
   void look_at_execution(const Call& call, Fate fate);
   std::optional<Why> anchored(const Call& call, const plan::PathArgument& argument, std::string_view text, Root root);
   bool start_from(Known& from, int directory, std::string_view text, Root root, std::string& path);
@@ -104,6 +109,7 @@ class Observer {
   Seen seen_;
   PathBuffer text_;
   std::array<char, kMostPath> link_{};
+  std::string last_directory_;  ///< which a descriptor led to, and was one
   std::unordered_map<pid_t, Known> known_;
   std::deque<pid_t> order_;  ///< of known_, oldest first
   std::unordered_map<pid_t, Pending> pending_;

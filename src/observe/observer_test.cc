@@ -59,12 +59,19 @@ void make(const plan::WatchedCall& watched) {
     arguments[2] = reinterpret_cast<std::uint64_t>(&how);
     arguments[3] = sizeof how;
   }
-  if (row.form == CallForm::kSocket) {
-    arguments[0] = static_cast<std::uint64_t>(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  static mmsghdr message{};
+  const bool has_message = row.form == CallForm::kMessage || row.form == CallForm::kMessages;
+  if (row.form == CallForm::kSocket || row.form == CallForm::kSend || has_message) {
+    const int kind = row.form == CallForm::kSocket ? SOCK_STREAM : SOCK_DGRAM;
+    arguments[0] = static_cast<std::uint64_t>(::socket(AF_UNIX, kind | SOCK_CLOEXEC, 0));
     address.sun_family = AF_UNIX;
     std::strcpy(address.sun_path, "not/there/first");
-    arguments[1] = reinterpret_cast<std::uint64_t>(&address);
-    arguments[2] = sizeof address;
+    message.msg_hdr.msg_name = &address;
+    message.msg_hdr.msg_namelen = sizeof address;
+    const auto at = static_cast<std::size_t>(row.first.path);
+    arguments.at(at) =
+        has_message ? reinterpret_cast<std::uint64_t>(&message) : reinterpret_cast<std::uint64_t>(&address);
+    arguments.at(at + 1) = row.form == CallForm::kMessages ? 1 : (has_message ? 0 : sizeof address);
   }
   ::syscall(static_cast<long>(watched.number), arguments[0], arguments[1], arguments[2], arguments[3], arguments[4],
             arguments[5]);

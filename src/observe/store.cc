@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "plan/path_calls.h"
@@ -83,6 +84,33 @@ void Store::add(plan::ExecutedProgram executed) {
   executed_.push_back(std::move(executed));
 }
 
+void Store::add(const Address& address, Program program, std::uint8_t row) {
+  auto entry = std::ranges::find(reached_, address, &Reached::address);
+  if (entry == reached_.end()) {
+    if (reached_.size() >= bounds_.addresses) return lose(Why::kTooMany);
+    entry = reached_.insert(entry, {.address = address});
+  }
+  ++entry->count;
+  if (program != 0) entry->programs.add(program);
+  entry->rows.add(row);
+}
+
+template <class Entry, class Out>
+void Store::name_witnesses(const Entry& entry, Out& out) const {
+  for (std::size_t i = 0; i < entry.programs.count; ++i) out.programs.push_back(programs_[entry.programs.list.at(i)]);
+  for (std::size_t i = 0; i < entry.rows.count; ++i)
+    out.calls.emplace_back(plan::kPathCalls.at(entry.rows.list.at(i)).name);
+}
+
+std::vector<plan::ReachedAddress> Store::addresses() const {
+  std::vector<plan::ReachedAddress> out;
+  for (const Reached& one : reached_) {
+    out.push_back({.address = address_text(one.address), .port = one.address.port, .count = one.count});
+    name_witnesses(one, out.back());
+  }
+  return out;
+}
+
 plan::Observations Store::take(plan::Watching watching) {
   plan::Observations out{.watching = watching};
   for (Path& path : paths_) {
@@ -90,9 +118,7 @@ plan::Observations Store::take(plan::Watching watching) {
     entry.path = std::move(path.text);
     entry.acts = path.acts;
     entry.count = path.count;
-    for (std::size_t i = 0; i < path.programs.count; ++i) entry.programs.push_back(programs_[path.programs.list.at(i)]);
-    for (std::size_t i = 0; i < path.rows.count; ++i)
-      entry.calls.emplace_back(plan::kPathCalls.at(path.rows.list.at(i)).name);
+    name_witnesses(path, entry);
   }
   out.programs.assign(std::move_iterator(executed_.begin()), std::move_iterator(executed_.end()));
   for (std::size_t i = 0; i < lost_.size(); ++i) {

@@ -12,8 +12,10 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <vector>
 
-#include "plan/observation.h"
+#include "observe/address.h"
+#include "plan/outcome.h"
 
 namespace cordon::observe {
 
@@ -31,6 +33,7 @@ std::string_view why_name(Why why);
 struct Bounds {
   std::size_t paths = 65'536;
   std::size_t programs = 4'096;
+  std::size_t addresses = 1'024;
   std::size_t bytes = 16U << 20;  ///< of all texts
 };
 
@@ -46,9 +49,12 @@ class Store {
   /// `row` of plan::kPathCalls.
   void add(std::string_view path, std::uint32_t acts, Program program, std::uint8_t row);
   void add(plan::ExecutedProgram executed);
+  void add(const Address& address, Program program, std::uint8_t row);
   void lose(Why why) { ++lost_.at(static_cast<std::size_t>(why)); }
 
+  /// The second first: the first ends the record.
   plan::Observations take(plan::Watching watching);
+  [[nodiscard]] std::vector<plan::ReachedAddress> addresses() const;
 
  private:
   static constexpr std::size_t kMostWitnesses = 8;
@@ -71,6 +77,14 @@ class Store {
     Witnesses<Program> programs;
     Witnesses<std::uint8_t> rows;
   };
+  struct Reached {
+    Address address;
+    std::uint64_t count = 0;
+    Witnesses<Program> programs;
+    Witnesses<std::uint8_t> rows;
+  };
+  template <class Entry, class Out>
+  void name_witnesses(const Entry& entry, Out& out) const;
   [[nodiscard]] bool has_room(std::size_t bytes);
 
   Bounds bounds_;
@@ -81,6 +95,7 @@ class Store {
   std::unordered_map<std::string_view, Program> by_program_;
   std::deque<plan::ExecutedProgram> executed_;
   std::map<std::string, std::size_t> by_execution_;
+  std::vector<Reached> reached_;
   std::array<std::uint64_t, static_cast<std::size_t>(Why::kCount)> lost_{};
 };
 

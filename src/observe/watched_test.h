@@ -57,7 +57,7 @@ inline void answer(base::FdView listener, Observer& observer) {
 }
 
 /// What was observed of a child that does this and ends.
-inline plan::Observations watch(const std::function<void()>& body, plan::Watching watching = plan::Watching::kPaths,
+inline plan::Outcome outcome_of(const std::function<void()>& body, plan::Watching watching = plan::Watching::kPaths,
                                 const std::function<void(Observer&, pid_t)>& when_idle = {}) {
   const plan::Plan plan = [&] {
     plan::Plan out;
@@ -96,7 +96,14 @@ inline plan::Observations watch(const std::function<void()>& body, plan::Watchin
   }
   int status = 0;
   EXPECT_EQ(::waitpid(child, &status, 0), child);
-  return observer.finish();
+  plan::Outcome outcome;
+  observer.finish(outcome);
+  return outcome;
+}
+
+inline plan::Observations watch(const std::function<void()>& body, plan::Watching watching = plan::Watching::kPaths,
+                                const std::function<void(Observer&, pid_t)>& when_idle = {}) {
+  return outcome_of(body, watching, when_idle).observations;
 }
 
 inline const plan::ObservedPath* find(const plan::Observations& in, std::string_view path) {

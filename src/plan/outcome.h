@@ -60,6 +60,16 @@ struct Destination {
   friend bool operator==(const Destination&, const Destination&) = default;
 };
 
+/// An address of the internet that a watched run named to connect(2) or to send to: what it said, as with every
+/// observation. Whether it got there is not known, nor under which name it knew it.
+struct ReachedAddress {
+  std::string address;     ///< "192.0.2.1", "2001:db8::1"
+  std::uint16_t port = 0;  ///< in the host's order
+  std::uint64_t count = 0;
+  std::vector<std::string> programs, calls;  ///< as of an ObservedPath
+  friend bool operator==(const ReachedAddress&, const ReachedAddress&) = default;
+};
+
 enum class EndedBy : std::uint8_t {
   kTarget,   ///< exited or died by a signal of its own
   kTimeout,  ///< limits.timeout
@@ -90,7 +100,8 @@ struct Outcome {
   std::uint64_t exec_attempts_total = 0;
   std::vector<Destination> destinations;  ///< of a run with a way out, each once, bounded
   std::vector<Lapse> lapses;
-  Observations observations;  ///< of a run that was watched (Plan::watching)
+  Observations observations;            ///< of a run that was watched (Plan::watching)
+  std::vector<ReachedAddress> reached;  ///< likewise; each address and port once, in the order of first sight, bounded
   std::uint64_t wall_ms = 0;
   friend bool operator==(const Outcome&, const Outcome&) = default;
 };

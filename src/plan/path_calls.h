@@ -18,12 +18,15 @@ namespace cordon::plan {
 
 enum class CallForm : std::uint8_t {
   kPlain,
-  kOpen,    ///< the flags decide
-  kHow,     ///< they stand in a structure of the target's
-  kExec,    ///< execve, execveat
-  kSocket,  ///< the path is in an address, if that is of a unix socket
-  kStart,   ///< called once by what has just been executed
-  kEnd,     ///< the last call of a process
+  kOpen,      ///< the flags decide
+  kHow,       ///< they stand in a structure of the target's
+  kExec,      ///< execve, execveat
+  kSocket,    ///< the path is in an address, if that is of a unix socket
+  kSend,      ///< sendto: only an address counts, and only where there is one
+  kMessage,   ///< sendmsg: the address, if any, stands in a structure of the target's
+  kMessages,  ///< sendmmsg: several of these
+  kStart,     ///< called once by what has just been executed
+  kEnd,       ///< the last call of a process
 };
 
 /// What an empty or a missing path means, where it means anything.
@@ -156,8 +159,16 @@ inline constexpr std::array kPathCalls = std::to_array<PathCall>({
     // Gone to.
     {.name = "connect", .form = CallForm::kSocket, .first = {.path = 1, .acts = kActConnect}},
     {.name = "chdir", .first = {.path = 0, .acts = kActEnter}},
+    // Sent to, without a connection. The filter leaves out what can have no address.
+    {.name = "sendto", .form = CallForm::kSend, .first = {.path = 4, .acts = kActConnect}},
+    {.name = "sendmsg", .form = CallForm::kMessage, .first = {.path = 1, .acts = kActConnect}, .flags = 2},
+    {.name = "sendmmsg", .form = CallForm::kMessages, .first = {.path = 1, .acts = kActConnect}},
 });
 inline constexpr std::size_t kProgramCalls = 4;
+
+/// A flag of sendmsg that means nothing to a unix socket (MSG_CONFIRM). The launcher's messages have it and are not
+/// notified: the one that brings the listener could never be answered.
+inline constexpr std::uint32_t kOwnMessage = 0x800;
 
 /// The rows that a run which is watched so closely is notified of.
 constexpr std::span<const PathCall> calls_of(Watching watching) {

@@ -47,6 +47,17 @@ std::vector<sock_filter> notify_by_number(std::uint32_t arch, std::span<const pl
   return code;
 }
 
+/// sendto without an address is send(2), of which there are many; and the launcher's own messages (kernel/socket.h).
+void notify_of(Builder& builder, const plan::PathCall& row) {
+  if (row.form == plan::CallForm::kSend) {
+    builder.rule(SCMP_ACT_NOTIFY, row.name, {scmp_arg_cmp{static_cast<unsigned>(row.first.path), SCMP_CMP_NE, 0, 0}});
+  } else if (row.form == plan::CallForm::kMessage) {
+    builder.rule(SCMP_ACT_NOTIFY, row.name, {masked(static_cast<unsigned>(row.flags), plan::kOwnMessage, 0)});
+  } else {
+    builder.rule(SCMP_ACT_NOTIFY, row.name);
+  }
+}
+
 std::uint32_t listener_flags(const plan::HostFacts& facts, const policy::Posture& posture) {
   const auto known = facts.feature(plan::Feature::kNotificationKillable).state;
   // Without it a handled signal ends the wait, and calls that never did so answer EINTR. An execve has that already.
@@ -154,7 +165,7 @@ std::vector<std::uint8_t> exec_filter(std::string_view machine, ExecFilter kind,
   for (const plan::WatchedCall& call : watched) {
     const plan::PathCall& row = plan::kPathCalls.at(call.row);
     if (kind != ExecFilter::kOpen && row.form == plan::CallForm::kExec) continue;  // stands above
-    builder.rule(SCMP_ACT_NOTIFY, row.name);
+    notify_of(builder, row);
   }
   return joined(notify_by_number(*arch, watched), builder.program());
 }

@@ -1,5 +1,6 @@
 // The filter of a run that is watched, alone and together with a closed exec.
 #include <sched.h>
+#include <sys/socket.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -45,7 +46,7 @@ TEST_P(WatchFilters, WatchingHandsOverEveryCallOfTheTable) {
       for (const plan::PathCall& row : plan::calls_of(watching)) {
         const int known = exists(row.name) ? number(row.name) : row.number;
         if (known < 0) continue;
-        EXPECT_EQ(call(program, known), kNotify) << row.name;
+        EXPECT_EQ(call(program, known, {0, 0, 0, 0, 1}), kNotify) << row.name;
         EXPECT_TRUE(notified.contains(known)) << row.name;
       }
       for (const char* name : {"close", "read", "fstat", "fchdir", "exit", "mmap", "dup", "fsetxattr"})
@@ -54,6 +55,15 @@ TEST_P(WatchFilters, WatchingHandsOverEveryCallOfTheTable) {
       EXPECT_EQ(call(program, "clone", {SIGCHLD}), kind == ExecFilter::kNoneStrict ? error(EPERM) : kAllow);
     }
   }
+}
+
+TEST_P(WatchFilters, WhatCanNameNoAddressAndTheLaunchersOwnMessagesAreLetBy) {
+  const auto program =
+      exec_filter(GetParam().name, ExecFilter::kNone, watched_calls(GetParam().name, plan::Watching::kPaths));
+  EXPECT_EQ(call(program, "sendto", {3, 1, 1, 0, 0, 0}), kAllow) << "send(2)";
+  EXPECT_EQ(call(program, "sendto", {3, 1, 1, 0, std::uint64_t{1} << 40U, 16}), kNotify);
+  EXPECT_EQ(call(program, "sendmsg", {3, 1, plan::kOwnMessage | MSG_NOSIGNAL}), kAllow);
+  EXPECT_EQ(call(program, "sendmsg", {3, 1, MSG_NOSIGNAL}), kNotify);
 }
 
 TEST_P(WatchFilters, WatchingKillsForeignCallsToo) {

@@ -81,6 +81,13 @@ std::string Inside::resolved(std::string_view path) const {
   return out;
 }
 
+bool Inside::shields_below(std::string_view directory) const {
+  const std::string prefix = std::string(directory) + "/";
+  for (auto place = places_.lower_bound(prefix); place != places_.end() && place->first.starts_with(prefix); ++place)
+    if (place->second.sight == Sight::kHidden || place->second.sight == Sight::kHeld) return true;
+  return false;
+}
+
 Sight Inside::at(std::string_view path) const {
   for (std::string_view above = path;; above = parent_of(above)) {
     const auto place = places_.find(above);

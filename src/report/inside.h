@@ -24,6 +24,8 @@ class Inside {
  public:
   explicit Inside(const plan::Plan& plan);
   [[nodiscard]] Sight at(std::string_view path) const;
+  /// Whether something below the directory is shielded.
+  [[nodiscard]] bool shields_below(std::string_view directory) const;
   /// The path with the links that the sandbox itself made followed: /bin/sh is /usr/bin/sh.
   [[nodiscard]] std::string resolved(std::string_view path) const;
 

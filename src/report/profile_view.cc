@@ -33,7 +33,9 @@ std::string evidence_of(const ProfileLine& line) {
 std::string subject_of(const ProfileRemark& one) {
   if (!one.path.empty()) return base::shown(one.path);
   if (one.host.empty()) return {};
-  return one.port == 0 ? base::shown(one.host) : base::shown(fmt::format("{}:{}", one.host, one.port));
+  if (one.port == 0) return base::shown(one.host);
+  const bool ipv6 = one.host.contains(':');
+  return base::shown(ipv6 ? fmt::format("[{}]:{}", one.host, one.port) : fmt::format("{}:{}", one.host, one.port));
 }
 
 std::string words_of(const ProfileRemark& one) {

@@ -59,12 +59,13 @@ struct Found {
   int rank = 0;  ///< smaller comes first
   const char* key = "";
   std::string granted;  ///< the path that the smallest line would name; "" for none
+  bool whole = false;   ///< it stands for several paths in it
 };
 
 class Finder {
  public:
-  Finder(const plan::Plan& plan, const plan::Observations& observed, const HostPaths& host)
-      : exec_closed_(plan.exec_closed), inside_(plan), host_(host) {
+  Finder(const plan::Plan& plan, const plan::Observations& observed, const HostPaths& host, Wholes& wholes)
+      : exec_closed_(plan.exec_closed), inside_(plan), host_(host), wholes_(wholes) {
     for (const plan::ObservedPath& path : observed.paths) {
       if ((path.acts & plan::kActWrite) != 0) made_.insert(path.path);
     }
@@ -92,6 +93,7 @@ class Finder {
   bool exec_closed_;
   Inside inside_;
   const HostPaths& host_;
+  Wholes& wholes_;
   std::set<std::string, std::less<>> made_;
   std::vector<Found> found_;
 };
@@ -154,6 +156,8 @@ void Finder::absent(const plan::ObservedPath& path, Sight sight) {
   const HostPath* const host = on_host(path.path);
   const bool writes = (path.acts & plan::kActWrite) != 0, uses = (path.acts & kUses) != 0;
   if (sight == Sight::kScratch) {
+    // The private directory itself is there, whatever the host has by that name.
+    if (inside_.at(parent_of(path.path)) != Sight::kScratch) return;
     if (host == nullptr || writes || is_made(path.path)) return;
   } else if (writes) {
     const std::string_view directory = parent_of(path.path);
@@ -194,6 +198,7 @@ void Finder::group() {
       const std::string directory = name.substr(name.find(' ') + 1);
       if (members.size() < (is_read ? kManySiblings : 2)) continue;
       if (is_read && depth_of(directory) < kShallowest) continue;
+      if (is_read && (wholes_.none || wholes_.refused.contains(directory))) continue;
       Found& first = found_[members.front()];
       for (std::size_t i = 1; i < members.size(); ++i) {
         const Found& other = found_[members[i]];
@@ -205,6 +210,7 @@ void Finder::group() {
       first.denial.why =
           fmt::format("{} paths in it; {}", members.size(), is_read ? "no line grants it" : first.denial.why);
       if (is_read) first.granted = directory;
+      first.whole = is_read;
       changed = changed || is_read;
     }
     for (auto index = gone.rbegin(); index != gone.rend(); ++index)
@@ -225,6 +231,7 @@ std::vector<Denial> Finder::finish() {
         granted, [&](const std::string& other) { return !one.granted.empty() && is_within(one.granted, other); });
     if (!one.granted.empty() && !covered) {
       one.denial.grant = path_grant(one.key, one.granted);
+      if (one.whole) wholes_.suggested.push_back(one.granted);
       granted.insert(one.granted);
     }
     out.push_back(std::move(one.denial));
@@ -254,8 +261,12 @@ std::vector<std::string> paths_to_ask(const plan::Plan& plan, const plan::Observ
   return out;
 }
 
-std::vector<Denial> path_denials(const plan::Plan& plan, const plan::Observations& observed, const HostPaths& host) {
-  Finder finder(plan, observed, host);
+std::vector<Denial> path_denials(const plan::Plan& plan, const plan::Observations& observed, const HostPaths& host,
+                                 Wholes* wholes) {
+  Wholes any;
+  Wholes& judged = wholes != nullptr ? *wholes : any;
+  judged.suggested.clear();
+  Finder finder(plan, observed, host, judged);
   for (const plan::ObservedPath& path : observed.paths) finder.take(path);
   return finder.finish();
 }

@@ -6,7 +6,9 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -30,8 +32,17 @@ inline constexpr std::size_t kMostPathsAsked = 512;
 /// The paths, and the directories of those that are not there, about which the host must be asked. Bounded.
 std::vector<std::string> paths_to_ask(const plan::Plan& plan, const plan::Observations& observed);
 
-/// Most useful first.
-std::vector<Denial> path_denials(const plan::Plan& plan, const plan::Observations& observed, const HostPaths& host);
+/// Several paths in one directory may become one line for the directory, which gives more than was asked for. Whether
+/// it may is for the caller to judge, who knows homes and shields.
+struct Wholes {
+  bool none = false;
+  std::set<std::string, std::less<>> refused;
+  std::vector<std::string> suggested;  ///< set by path_denials()
+};
+
+/// Most useful first. Without `wholes` none is refused.
+std::vector<Denial> path_denials(const plan::Plan& plan, const plan::Observations& observed, const HostPaths& host,
+                                 Wholes* wholes = nullptr);
 
 /// What an exit code or an error of the target's may come from: said of a run that failed and was watched.
 std::vector<plan::Note> symptoms(const Report& report);

@@ -90,6 +90,13 @@ TEST(PathDenials, WhatIsNowhereOrVisibleIsNone) {
               IsEmpty());
 }
 
+TEST(PathDenials, ThePrivateTmpItselfIsNotDenied) {
+  EXPECT_THAT(path_denials(made(), saw({path("/tmp", plan::kActEnter | plan::kActEnumerate)}), host({"/tmp"})),
+              IsEmpty());
+  EXPECT_EQ(path_denials(made(), saw({path("/tmp/theirs", plan::kActRead)}), host({"/tmp/theirs"})).size(), 1U)
+      << "the control";
+}
+
 TEST(PathDenials, AWriteIntoAReadGrantIsALineForItsDirectory) {
   const auto got =
       path_denials(made(), saw({path("/home/me/ro/x/.cache/f", plan::kActWrite)}), host({"/home/me/ro/x/.cache"}));
@@ -133,6 +140,34 @@ TEST(PathDenials, ManyInOneDirectoryAreOneLine) {
   ASSERT_EQ(got.size(), 1U);
   EXPECT_EQ(got[0].grant, "read: [/opt/tool/lib]");
   EXPECT_EQ(got[0].count, 5U);
+}
+
+TEST(PathDenials, ManyInADirectoryThatMayNotBeWholeAreListed) {
+  std::vector<ObservedPath> paths;
+  std::vector<std::string> there;
+  for (const char* directory : {"/opt/tool/lib/", "/opt/tool/share/"}) {
+    for (const char* name : {"a", "b", "c", "d"}) {
+      there.push_back(std::string(directory) + name);
+      paths.push_back(path(there.back(), plan::kActRead));
+    }
+  }
+  Wholes wholes;
+  EXPECT_EQ(path_denials(made(), saw(paths), host(there), &wholes).size(), 2U);
+  EXPECT_THAT(wholes.suggested, ElementsAre("/opt/tool/lib", "/opt/tool/share"));
+  wholes.refused.insert("/opt/tool/lib");
+  const auto got = path_denials(made(), saw(paths), host(there), &wholes);
+  EXPECT_EQ(got.size(), 5U);
+  EXPECT_THAT(wholes.suggested, ElementsAre("/opt/tool/share"));
+  wholes.none = true;
+  EXPECT_EQ(path_denials(made(), saw(paths), host(there), &wholes).size(), 8U);
+}
+
+TEST(Inside, TellsWhetherSomethingBelowIsShielded) {
+  const Inside inside(made());
+  EXPECT_TRUE(inside.shields_below("/home/me/ro"));
+  EXPECT_TRUE(inside.shields_below("/home/me"));
+  EXPECT_FALSE(inside.shields_below("/home/me/ro/.ssh")) << "it is the shield";
+  EXPECT_FALSE(inside.shields_below("/usr"));
 }
 
 TEST(PathDenials, WhatWasUsedComesBeforeWhatWasLookedAt) {

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <filesystem>
 #include <functional>
 #include <sstream>
 
@@ -113,6 +114,32 @@ TEST_P(Converges, AGitClone) {
   converged("clone.sh", "content");
 }
 
+/// The server is the script's own, on the loopback of the sandbox, where no other run's port can be in its way.
+TEST_P(Converges, AGitCloneFromALoopbackServer) {
+  scene.tree().write("work/make.sh",
+                     "set -e\ngit init -q origin\ncd origin\necho served >file\ngit add .\n"
+                     "git -c user.name=a -c user.email=a@b.c commit -qm one\n");
+  const Finished made = scene.bare({"/bin/sh", "make.sh"});
+  ASSERT_EQ(made.code, 0) << made;
+  scene.tree().write(
+      "work/serve.py",
+      "#!/usr/bin/python3\n"
+      "import os, socket, subprocess, sys, tempfile\n"
+      "listener = socket.create_server(('127.0.0.1', 0))\n"
+      "here = os.path.dirname(os.path.abspath(__file__))\n"
+      "to = tempfile.mkdtemp() + '/copy'\n"
+      "url = 'git://127.0.0.1:%d/origin' % listener.getsockname()[1]\n"
+      "clone = subprocess.Popen(['git', 'clone', '-q', url, to])\n"
+      "connection, _ = listener.accept()\n"
+      "subprocess.check_call(['git', 'daemon', '--inetd', '--export-all', '--base-path=' + here, here],\n"
+      "                      stdin=connection, stdout=connection)\n"
+      "connection.close()\n"
+      "assert clone.wait() == 0\n"
+      "print(open(to + '/file').read())\n",
+      0755);
+  converged("serve.py", "served");
+}
+
 TEST_P(Converges, AJavaProgram) {
   scene.tree().write(
       "work/Hello.java",
@@ -122,7 +149,12 @@ TEST_P(Converges, AJavaProgram) {
   const Finished compiled = scene.bare({"/usr/bin/javac", "Hello.java"});
   ASSERT_EQ(compiled.code, 0) << compiled;
   scene.tree().write("work/hello.sh", "#!/bin/sh\nexec /usr/bin/java -cp . Hello\n", 0755);
+  // As it is where a Java machine of the host's has run.
+  const std::string kept = "/tmp/hsperfdata_" + std::string(scene.who().account);
+  const bool is_ours = std::filesystem::create_directory(kept);
   converged("hello.sh", "java duke");
+  if (is_ours) std::filesystem::remove(kept);
+  EXPECT_THAT(scene.tree().read("work/hello.sh.manifest.yaml").value_or(""), testing::Not(HasSubstr("hsperfdata")));
 }
 
 }  // namespace

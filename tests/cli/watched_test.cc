@@ -85,6 +85,64 @@ TEST_P(WatchedRun, WhatMayOnlyBeReadIsToldWhereItIsWritten) {
   EXPECT_TRUE(fs::exists(proj + "/.cache/new"));
 }
 
+TEST_P(WatchedRun, AnAddressThatWasDeniedIsToldWithTheRuleThatGrantsItWhereNoNetworkIsListed) {
+  scene.tree().write(
+      "work/dial.py",
+      "import socket\n"
+      "for family, kind, to in ((socket.AF_INET, socket.SOCK_STREAM, ('192.0.2.7', 8443)),\n"
+      "                         (socket.AF_INET6, socket.SOCK_STREAM, ('2001:db8::7', 443))):\n"
+      "  try: socket.socket(family, kind).connect(to)\n"
+      "  except OSError: pass\n"
+      "try: socket.socket(socket.AF_INET, socket.SOCK_DGRAM).sendto(b'x', ('192.0.2.9', 123))\n"
+      "except OSError: pass\n"
+      "try: socket.socket(socket.AF_INET, socket.SOCK_DGRAM).sendmsg([b'x'], [], 0, ('192.0.2.10', 123))\n"
+      "except OSError: pass\n"
+      "own = socket.create_server(('127.0.0.1', 0))\n"
+      "socket.create_connection(own.getsockname())\n"
+      "raise SystemExit(3)\n");
+  const std::string manifest = "entrypoint: ./dial.py\ninterpreter: /usr/bin/python3\nexec: all\n";
+  EXPECT_FALSE(scene.sandboxed(manifest).says("192.0.2.7")) << "not watched";
+  const Finished told = scene.sandboxed(manifest, {"--explain"});
+  EXPECT_EQ(told.code, 3) << told;
+  EXPECT_TRUE(told.says("192.0.2.7:8443")) << told;
+  EXPECT_TRUE(told.says("[2001:db8::7]:443")) << told;
+  EXPECT_TRUE(told.says("write in the manifest: network: [{host: 192.0.2.7, port: '8443'}]")) << told;
+  EXPECT_TRUE(told.says("192.0.2.9:123")) << told;
+  EXPECT_TRUE(told.says("192.0.2.10:123")) << told;
+  EXPECT_TRUE(told.says("UDP")) << told;
+  EXPECT_FALSE(told.says("host: 192.0.2.9")) << "no rule would carry it" << told;
+  EXPECT_FALSE(told.says("127.0.0.1")) << "its own" << told;
+}
+
+TEST_P(WatchedRun, ANameThatWasLookedUpWithoutANetworkIsHintedAt) {
+  scene.tree().write("work/look.py",
+                     "import socket, sys\n"
+                     "try: socket.getaddrinfo('api.example', 443)\n"
+                     "except OSError: sys.exit(4)\n");
+  const Finished told =
+      scene.sandboxed("entrypoint: ./look.py\ninterpreter: /usr/bin/python3\nexec: all\n", {"--explain"});
+  EXPECT_EQ(told.code, 4) << told;
+  EXPECT_TRUE(told.says("looked up names")) << told;
+}
+
+TEST_P(WatchedRun, ManyFilesOfOneDirectoryAreOneLineOnlyWhereThatGivesNothingElseInKind) {
+  std::string reads, there;
+  for (const char* name : {"a", "b", "c", "d", "e"}) {
+    scene.tree().write(std::string("home/data/") + name, "x");
+    scene.tree().write(std::string("home/") + name + ".txt", "x");
+    scene.tree().write(std::string("home/proj/") + name, "x");
+    reads += "cat " + scene.home() + "/data/" + name + " " + scene.home() + "/" + name + ".txt " + scene.home() +
+             "/proj/" + name + "\n";
+  }
+  scene.tree().write("home/proj/.git/hooks/pre-commit", "x");
+  scene.tree().write("home/proj/.ssh/id_ed25519", "x");
+  script(reads + "exit 1");
+  const Finished told = ran({"--explain"});
+  EXPECT_TRUE(told.says(scene.home() + "/data]") || told.says(scene.home() + "/data,")) << told;
+  EXPECT_FALSE(told.says("[" + scene.home() + "]") || told.says("[" + scene.home() + ",")) << "never the home" << told;
+  EXPECT_TRUE(told.says(scene.home() + "/a.txt")) << told;
+}
+
 TEST_P(WatchedRun, WhatIsShieldedIsNeverSuggested) {
   const std::string key = scene.tree().write("home/.ssh/id_ed25519", "PLANTED");
   const std::string netrc = scene.tree().write("home/.netrc", "PLANTED");
@@ -103,6 +161,18 @@ TEST_P(WatchedRun, ACleanRunSaysNothing) {
   const Finished clean = ran({"--explain"});
   EXPECT_EQ(clean.code, 0);
   EXPECT_EQ(clean.err, "");
+}
+
+/// Waiting for its calls must not keep us from what ends any run.
+TEST_P(WatchedRun, AMaskThatTheHostTakesAwayEndsItAsAnyRun) {
+  scene.tree().write("work/data/secret", "old");
+  script("echo ready; sleep 30");
+  const std::string manifest = scene.approved("entrypoint: ./s.sh\nexec: all\nread: [./data]\ndeny: [./data/secret]\n");
+  Running run = scene.cordon({"run", "--explain", manifest}).start();
+  ASSERT_TRUE(run.expect("ready")) << run.seen();
+  scene.tree().write("work/data/.new", "new");
+  fs::rename(scene.in_work("data/.new"), scene.in_work("data/secret"));
+  EXPECT_EQ(run.wait().code, 124);
 }
 
 TEST_P(WatchedRun, NamesOfAnyBytesAreQuoted) {

@@ -43,10 +43,9 @@ std::string read_descriptor(pid_t pid, int fd) {
 }  // namespace
 
 ExecGate::Verdict ExecGate::judge(pid_t pid) const {
-  const bool open = exec_ == Exec::kOpen;
-  if (!ready_) return open ? Verdict::kLetBy : Verdict::kRefuseProbe;
+  if (!ready_) return Verdict::kRefuseProbe;  // where exec is open too: what is not ready must not begin
   if (!used_ && target_ == pid) return Verdict::kContinue;
-  return open ? Verdict::kLetBy : Verdict::kRefuse;
+  return used_ && exec_ == Exec::kOpen ? Verdict::kLetBy : Verdict::kRefuse;
 }
 
 void ExecGate::record(pid_t pid, std::string_view path) {

@@ -48,6 +48,19 @@ TEST(ExecGate, RefusesEverythingWhereTheTargetIsNotKnown) {
   EXPECT_EQ(gate.judge(kTarget), Verdict::kRefuse);
 }
 
+/// Watching closes nothing, and lets nothing begin either before everything has been verified.
+TEST(ExecGate, WhereExecIsOpenNothingIsExecutedBeforeTheLaunchersOwn) {
+  ExecGate gate(ExecGate::Exec::kOpen);
+  gate.target_is(kTarget);
+  EXPECT_EQ(gate.judge(kTarget), Verdict::kRefuseProbe) << "not ready: a check failed, or the listener never came";
+  gate.ready();
+  EXPECT_EQ(gate.judge(kTarget + 1), Verdict::kRefuse);
+  EXPECT_EQ(gate.judge(kTarget), Verdict::kContinue);
+  gate.continued();
+  EXPECT_EQ(gate.judge(kTarget), Verdict::kLetBy);
+  EXPECT_EQ(gate.judge(kTarget + 1), Verdict::kLetBy);
+}
+
 TEST(ExecGate, KeepsEachPathOnceWithItsCount) {
   ExecGate gate = ready_gate();
   gate.record(10, "/bin/ls");

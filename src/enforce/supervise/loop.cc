@@ -25,6 +25,14 @@ base::Result<void> worded(kernel::Sys<void> done, std::string_view subject) {
 /// Of the installed programs: the broker stands beside the launcher.
 std::string directory_of(const std::string& program) { return program.substr(0, program.rfind('/') + 1); }
 
+/// Without one nobody could hold the target back before its first call.
+bool has_notifying_filter(const plan::Plan& plan) {
+  return std::ranges::any_of(plan.steps, [](const plan::Step& step) {
+    const auto* filter = std::get_if<plan::step::Filter>(&step.act);
+    return filter != nullptr && filter->notify;
+  });
+}
+
 ProcessEnd end_of(const kernel::Sys<siginfo_t>& info) {
   if (!info || info->si_pid == 0) return {};  // ECHILD: a host that ignores SIGCHLD, or reaps whatever it finds
   if (info->si_code == CLD_EXITED) return {.exit_code = info->si_status};
@@ -76,6 +84,11 @@ base::Result<void> Run::Loop::prepare(Terminal terminal) {
 }
 
 base::Result<void> Run::Loop::launch(const plan::Plan& plan, Prepared::Parts& prepared) {
+  if (notified_ && !has_notifying_filter(plan))
+    return not_started({.operation = "plan",
+                        .subject = "cordon-launch",
+                        .step = base::StepId{static_cast<std::uint16_t>(plan.steps.size())},
+                        .detail = "calls are to be notified, and no filter of the plan does that"});
   if (auto held = make_holds(plan, prepared.options); !held) return not_started(std::move(held).error());
   if (outlet::Outlet::needed_by(plan)) {
     CORDON_TRY(outlet_, outlet::Outlet::make(plan, directory_of(prepared.options.launcher.installed_path)));
@@ -157,6 +170,7 @@ void Run::Loop::cancel() { static_cast<void>(kernel::eventfd_raise(cancel_)); }
 base::Result<bool> Run::Loop::pass(Block block) {
   if (outcome_) return true;
   CORDON_OK(arm_timer());
+  if (block == Block::kYes && observer_) CORDON_OK(serve_calls());
   std::array<epoll_event, kSources> events{};
   const auto count = kernel::epoll_wait(epoll_, events, block == Block::kYes ? -1 : 0);
   if (!count) return base::fail(kernel::error_at(count.error(), "the supervisor's loop"));
@@ -415,7 +429,7 @@ void Run::Loop::finish(const ProcessEnd& init) {
   outcome_->asked_to_end = policy_.requested();
   outcome_->exec_attempts = gate_.attempts();
   outcome_->exec_attempts_total = gate_.total();
-  if (observer_) outcome_->observations = observer_->finish();
+  if (observer_) observer_->finish(*outcome_);
   holds_.reset();
   overlay_marks_.remove();
   mounts_.close();  // the last word for the namespace: the kernel takes its mounts apart here

@@ -85,6 +85,7 @@ class Run::Loop {
   void on_cancel();
   base::Result<void> on_control();
   base::Result<void> on_listener(std::uint32_t events);
+  base::Result<void> serve_calls();
   base::Result<void> on_outlet();
   base::Result<void> take_socket(base::StepId step, base::Fd socket);
   base::Result<void> make_asker(const Options& options);

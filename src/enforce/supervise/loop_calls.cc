@@ -1,8 +1,12 @@
 // Run::Loop: the calls that the run is notified of.
+#include <poll.h>
+
 #include <algorithm>
+#include <cerrno>
 
 #include "enforce/supervise/loop.h"
 #include "kernel/event.h"
+#include "kernel/process.h"
 
 namespace cordon::enforce::supervise {
 
@@ -24,6 +28,29 @@ base::Result<void> Run::Loop::on_listener(std::uint32_t events) {
   // Its caller may have said kReady before the call: read after it, the control socket tells whether this is the probe.
   CORDON_OK(on_control());
   return *call ? answer(**call) : base::Result<void>();
+}
+
+/// A run that is watched waits for us at every call, so the way there and back is short: while nothing else happens the
+/// listener is waited for by itself. That spares a call for each, and only so does the synchronous wake-up reach us:
+/// the kernel then changes from the caller to us and back on one processor, which it does not through an epoll set.
+base::Result<void> Run::Loop::serve_calls() {
+  if (!listener_ || !progress_.is_executed()) return {};
+  static_cast<void>(kernel::epoll_remove(epoll_, listener_->fd()));  // else whatever it has is there twice
+  while (listener_) {
+    std::array ready{pollfd{.fd = listener_->fd().get(), .events = POLLIN, .revents = 0},
+                     pollfd{.fd = epoll_.get(), .events = POLLIN, .revents = 0}};
+    const auto count = kernel::poll(ready, -1);
+    if (!count && count.error().code != EINTR)
+      return base::fail(kernel::error_at(count.error(), "the seccomp listener"));
+    if (!count) break;
+    if (ready[1].revents != 0) {
+      // The table of mounts tells of a change once, and whoever asks the set has been told: it is read here.
+      CORDON_OK(on_mounts());
+      break;
+    }
+    CORDON_OK(on_listener(static_cast<std::uint32_t>(ready[0].revents)));
+  }
+  return listener_ ? watch(Source::kListener, listener_->fd()) : base::Result<void>();
 }
 
 base::Result<void> Run::Loop::answer(const ExecListener::Call& call) {

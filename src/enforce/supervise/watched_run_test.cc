@@ -69,6 +69,25 @@ TEST(WatchedRun, RecordsPathsAsTheTargetSeesThemAndNothingOfTheLaunchers) {
   });
 }
 
+TEST(WatchedRun, RecordsWhereDatagramsWereToGo) {
+  Heard heard;
+  const auto outcome = run_to_end(watched(shell("exec /usr/bin/python3 -c 'import socket\n"
+                                                "s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)\n"
+                                                "for send in (lambda: s.sendto(b\"x\", (\"192.0.2.9\", 99)),\n"
+                                                "             lambda: s.connect((\"192.0.2.8\", 98))):\n"
+                                                "  try: send()\n"
+                                                "  except OSError: pass\n"
+                                                "print(1)'"),
+                                          Watching::kPaths),
+                                  listening(heard));
+  EXPECT_EQ(heard.out, "1\n") << heard.error;
+  ASSERT_EQ(outcome.reached.size(), 2U);
+  EXPECT_EQ(outcome.reached[0].address, "192.0.2.9");
+  EXPECT_EQ(outcome.reached[0].port, 99);
+  EXPECT_EQ(outcome.reached[1].address, "192.0.2.8");
+  EXPECT_EQ(outcome.reached[1].calls, std::vector<std::string>{"connect"});
+}
+
 TEST(WatchedRun, ClosesExecAllTheSame) {
   as_root_and_as_a_user([] {
     Heard heard;
@@ -103,6 +122,8 @@ TEST(WatchedRun, FailsWhereNoListenerComes) {
   plan.watching = Watching::kPaths;
   const auto outcome = run_to_end(plan, listening(heard));
   EXPECT_TRUE(outcome.setup_error) << "a record of nothing is not taken for a record";
+  EXPECT_FALSE(outcome.executed);
+  EXPECT_EQ(heard.out, "") << "it was never started";
 }
 
 TEST(WatchedRun, TellsWhatRanWhenTheTimeLimitEndsIt) {

@@ -31,14 +31,6 @@ bool gives(const PathGrant& grant, const Want& want) {
   return within(want.path, grant.path) && want.real.ends_with(std::string_view(want.path).substr(grant.path.size()));
 }
 
-bool gives(const Want& other, const Want& want) {
-  if (other.access == Access::kRead && want.access == Access::kWrite) return false;
-  if (!other.directory || other.only_seen) return false;
-  if (other.path == want.path) return other.access != want.access;
-  if (!within(want.real, other.real)) return false;
-  return within(want.path, other.path) || want.real != other.real;
-}
-
 }  // namespace
 
 std::string relocatable(std::string_view path, const Anchors& anchors) {
@@ -53,16 +45,33 @@ std::string relocatable(std::string_view path, const Anchors& anchors) {
   return std::string(path);
 }
 
+bool covers(const Want& other, const Want& want) {
+  if (other.access == Access::kRead && want.access == Access::kWrite) return false;
+  if (!other.directory || other.only_seen) return false;
+  if (other.path == want.path) return other.access != want.access;
+  if (!within(want.real, other.real)) return false;
+  return within(want.path, other.path) || want.real != other.real;
+}
+
+bool covers(const PathGrant& grant, Access access, const Want& want) {
+  return (access == Access::kWrite || want.access == Access::kRead) && gives(grant, want);
+}
+
+void drop_given(Proposal& proposal, const Policy& base) {
+  std::erase_if(proposal.wants, [&](const Want& want) {
+    const auto by = [&](Access access) {
+      return [&want, access](const PathGrant& one) { return covers(one, access, want); };
+    };
+    return std::ranges::any_of(base.write, by(Access::kWrite)) || std::ranges::any_of(base.read, by(Access::kRead));
+  });
+}
+
 void drop_covered(Proposal& proposal, const Policy& base) {
-  std::vector<Want> kept;
-  for (const Want& want : proposal.wants) {
-    const bool by_base = std::ranges::any_of(base.write, [&](const PathGrant& one) { return gives(one, want); }) ||
-                         (want.access == Access::kRead &&
-                          std::ranges::any_of(base.read, [&](const PathGrant& one) { return gives(one, want); }));
-    const bool by_other = std::ranges::any_of(proposal.wants, [&](const Want& other) { return gives(other, want); });
-    if (!by_base && !by_other) kept.push_back(want);
-  }
-  proposal.wants = std::move(kept);
+  drop_given(proposal, base);
+  const std::vector<Want> all = proposal.wants;
+  std::erase_if(proposal.wants, [&](const Want& want) {
+    return std::ranges::any_of(all, [&](const Want& other) { return covers(other, want); });
+  });
 }
 
 namespace {

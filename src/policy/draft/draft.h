@@ -82,6 +82,12 @@ struct Proposal {
 
 enum class Forwarding : std::uint8_t { kRefused, kAllowed };
 
+/// What the launcher starts.
+enum class Starter : std::uint8_t {
+  kItself,   ///< the program
+  kAnother,  ///< one that becomes the program: the second that was seen is no reason for exec: all
+};
+
 /// One watched run.
 struct Watched {
   const Policy& policy;    ///< it ran under this one, resolved
@@ -90,7 +96,8 @@ struct Watched {
   const plan::HostFacts& facts;  ///< with answers about paths_to_ask()
   std::string project;           ///< real: the directory that the program belongs to
   std::string_view script;       ///< the entrypoint's text, or ""
-  std::int64_t began_ns = 0;     ///< since the epoch: what is younger was made by the run
+  Starter starter = Starter::kItself;
+  std::int64_t began_ns = 0;  ///< since the epoch: what is younger was made by the run
   Forwarding forwarding = Forwarding::kRefused;
 };
 
@@ -98,6 +105,10 @@ struct Watched {
 std::vector<std::string> paths_to_ask(const plan::Observations& observations, const plan::Plan& plan);
 
 Proposal propose(const Watched& run);
+
+/// Of the addresses that the run named those that the broker heard nothing of: all where there is none; else datagrams,
+/// and connections that no packet left for. Not the sandbox itself, and not the broker's own.
+std::vector<plan::ReachedAddress> not_carried(const plan::Outcome& outcome);
 
 /// How a path is written so that the manifest can move: below the manifest's directory "./x", below home "~/x".
 struct Anchors {
@@ -114,8 +125,14 @@ Policy compose(const Policy& base, const Proposal& proposal, const Anchors& anch
 bool withhold_refused(Proposal& proposal, const plan::Refusal& refusal);
 bool withhold_lifted(Proposal& proposal, const plan::Plan& plan);
 
-/// Drops what another line gives already: the same path, or one below a directory that is granted as much. Of the
-/// proposal's own lines only.
+/// Whether the line gives what `want` asks for, and is another: the same path for writing, or a directory around it.
+bool covers(const Want& other, const Want& want);
+/// Whether a grant of a manifest does; `access` is that of its key.
+bool covers(const PathGrant& grant, Access access, const Want& want);
+
+/// Drops what a line of `base` gives already.
+void drop_given(Proposal& proposal, const Policy& base);
+/// And what another line of the proposal gives.
 void drop_covered(Proposal& proposal, const Policy& base);
 
 }  // namespace cordon::policy::draft

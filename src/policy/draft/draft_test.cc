@@ -27,8 +27,54 @@ TEST_F(Draft, DropsAncestorsThatWereOnlyPassedAndKeepsThoseThatWereListed) {
   for (const char* path : {"/home", "/home/me", "/home/me/tool", "/home/me/data", "/home/me/data/in"}) probes(path);
   reads("/home/me/data/in/a.csv");
   EXPECT_THAT(lines(propose()), ElementsAre("read /home/me/data/in/a.csv"));
-  lists("/home/me/data/in");
-  EXPECT_THAT(lines(propose()), ElementsAre("read /home/me/data/in"));
+}
+
+TEST_F(Draft, ADirectoryThatWasListedIsOneLine) {
+  bind("/srv/data", "read: /srv/data", true);
+  directory("/srv/data/in");
+  file("/srv/data/in/a.csv");
+  lists("/srv/data/in");
+  reads("/srv/data/in/a.csv");
+  const Proposal out = propose();
+  EXPECT_THAT(lines(out), ElementsAre("read /srv/data/in"));
+  EXPECT_THAT(out.flagged, IsEmpty());
+}
+
+TEST_F(Draft, OneThatCouldNotBeListedIsTheFilesThatWereNamedInItOrIsFlagged) {
+  directory("/home/me/data");
+  file("/home/me/data/a.csv");
+  file("/home/me/data/b.csv");
+  lists("/home/me/data");
+  const Proposal alone = propose();
+  EXPECT_THAT(lines(alone), ElementsAre("read /home/me/data")) << "nothing tells which file it would have read";
+  EXPECT_THAT(remarks(alone.flagged), ElementsAre("whole-directory /home/me/data"));
+  probes("/home/me/data/b.csv");
+  EXPECT_THAT(remarks(propose().flagged), ElementsAre("whole-directory /home/me/data")) << "looked at, not used";
+  reads("/home/me/data/a.csv");
+  const Proposal narrow = propose();
+  EXPECT_THAT(lines(narrow), ElementsAre("read /home/me/data/a.csv", "read /home/me/data/b.csv"));
+  EXPECT_THAT(remarks(narrow.flagged), ElementsAre("directory-not-listed /home/me/data"));
+}
+
+TEST_F(Draft, WhatTheJavaMachineKeepsInTmpIsInNoDraft) {
+  directory("/tmp/hsperfdata_me");
+  file("/tmp/hsperfdata_me/42");
+  file("/tmp/theirs");
+  lists("/tmp/hsperfdata_me");
+  reads("/tmp/hsperfdata_me/42");
+  writes("/tmp/hsperfdata_me/42");
+  reads("/tmp/theirs");
+  EXPECT_THAT(lines(propose()), ElementsAre("read /tmp/theirs")) << "the control: another file of the host's /tmp";
+}
+
+TEST_F(Draft, WhatItMadeInItsOwnTmpIsNotTheHostsOfThatName) {
+  directory("/tmp/work");
+  file("/tmp/work/a");
+  makes("/tmp/work");
+  writes("/tmp/work/a");
+  reads("/tmp/work/a");
+  lists("/tmp/work");
+  EXPECT_THAT(lines(propose()), IsEmpty());
 }
 
 TEST_F(Draft, ADirectoryOutsideTheProjectThatWasOnlyLookedAtIsForAPersonToDecide) {
@@ -252,6 +298,40 @@ TEST_F(Draft, WhatNoRuleCouldOpenIsWithheldWithItsReason) {
   EXPECT_THAT(out.blocked_hosts, ElementsAre("meta.example:80"));
   EXPECT_THAT(remarks(out.withheld), ElementsAre("unreachable down.example:443", "guard-blocked meta.example:80",
                                                  "not-tunneled plain.example:80", "looked-up-only looked.example"));
+}
+
+TEST_F(Draft, WhatNothingCarriedIsWithheldByItsAddress) {
+  const auto named = [&](const char* address, std::uint16_t port, const char* call) {
+    outcome.reached.push_back(
+        {.address = address, .port = port, .count = 1, .programs = {"/usr/bin/python3.11"}, .calls = {call}});
+  };
+  reached(Reach::kDenied, "192.0.2.1", 443);
+  named("192.0.2.1", 443, "connect");  // and the broker heard of it
+  named("192.0.2.1", 443, "sendto");   // a datagram to the same is another thing
+  named("192.0.2.2", 123, "connect");
+  named("2001:db8::1", 5353, "sendmsg");
+  named("198.18.0.1", 53, "sendto");    // a question for a name
+  named("198.18.0.7", 443, "connect");  // a name's
+  named("198.18.0.7", 443, "sendmsg");  // a datagram to it
+  named("127.0.0.1", 8080, "connect");  // its own
+  named("::1", 8080, "sendto");
+  const Proposal out = propose();
+  EXPECT_THAT(remarks(out.withheld), ElementsAre("not-carried 192.0.2.1:443", "not-carried 192.0.2.2:123",
+                                                 "not-carried 2001:db8::1:5353", "not-carried 198.18.0.7:443"));
+  EXPECT_THAT(out.withheld.back().reason, HasSubstr("stands for a name"));
+  ASSERT_EQ(out.network.size(), 1U);
+}
+
+TEST_F(Draft, OneThatIsStartedByAnotherIsNoReasonForExecAll) {
+  plan.steps.clear();
+  starts("/usr/bin/env");
+  started("/usr/bin/env");
+  started("/usr/bin/make");
+  EXPECT_TRUE(propose().exec_all) << "the control: env itself was profiled";
+  starter = Starter::kAnother;
+  EXPECT_FALSE(propose().exec_all);
+  started("/usr/bin/make");
+  EXPECT_TRUE(propose().exec_all) << "which started another of its own";
 }
 
 TEST_F(Draft, LossesAreCounted) {

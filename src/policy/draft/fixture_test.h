@@ -108,6 +108,7 @@ class Draft : public testing::Test {
                                    .facts = facts,
                                    .project = std::string(kProject),
                                    .script = script,
+                                   .starter = starter,
                                    .began_ns = 1'000,
                                    .forwarding = forwarding});
     drop_covered(out, {});
@@ -131,6 +132,7 @@ class Draft : public testing::Test {
   plan::Outcome outcome;
   std::string script;
   Forwarding forwarding = Forwarding::kRefused;
+  Starter starter = Starter::kItself;
 };
 
 }  // namespace cordon::policy::draft

@@ -86,6 +86,15 @@ bool Paths::born_in_the_run(const PathFact& fact) const {
   return fact.id.has_birth_time && fact.id.birth_ns >= run_.began_ns;
 }
 
+/// In the run's own /tmp, and made there by it, or by whatever starts anew in each /tmp: of the host's own file of that
+/// name it never knew.
+bool Paths::is_made_in_scratch(std::string_view path) const {
+  if (!given_.scratch(path) || !home_above(path, run_.facts).empty()) return false;
+  for (std::string_view at = path; given_.scratch(at) && at != "/"; at = parent_of(at))
+    if (made_.contains(std::string(at)) || is_of_the_java_machine(at)) return true;
+  return false;
+}
+
 bool Paths::is_below_project(std::string_view path) const {
   return !run_.project.empty() && within(path, run_.project);
 }
@@ -140,6 +149,10 @@ void Paths::take(const ObservedPath& one) {
     return;
   }
   if (known->on_proc || is_of_the_kernel(known->real)) return;
+  if (is_made_in_scratch(one.path)) {
+    ++scratch_;
+    return;
+  }
   if (writes) take_write(one, *known);
   if ((one.acts & ~static_cast<std::uint32_t>(plan::kActWrite)) != 0 && !always) take_read(one, *known);
 }
@@ -302,6 +315,27 @@ bool Paths::leads_to_a_want(const Want& directory) const {
          std::ranges::any_of(reads_, below) || std::ranges::any_of(writes_, below);
 }
 
+/// A line for a directory gives all that is below it, now and later. Where it was refused to the program the draft says
+/// so; and where the program named files below it all the same, they are what it needs.
+void Paths::settle_refused_listings() {
+  std::vector<std::string> dropped;
+  for (const auto& [path, want] : reads_) {
+    const bool refused = (want.evidence.acts & plan::kActEnumerate) != 0 && !want.was_given;
+    if (!want.directory || !refused || want.real == run_.project) continue;
+    const auto below = [&](const auto& pair) {
+      return pair.first != want.path && within(pair.second.real, want.real) &&
+             !is_looked_at_only(pair.second.evidence.acts);
+    };
+    const bool narrow = std::ranges::any_of(reads_, below) || std::ranges::any_of(writes_, below);
+    if (narrow) dropped.push_back(path);
+    flag("read", path, narrow ? "directory-not-listed" : "whole-directory",
+         narrow ? "it tried to list it and could not; only what it named below is in the draft, so it will see no more"
+                : "it tried to list it and could not, so which files it needs is not known: the line gives all that is "
+                  "below");
+  }
+  for (const std::string& path : dropped) reads_.erase(path);
+}
+
 /// What was only passed through, or looked at on the way: the mounts of what lies below make it stand.
 void Paths::drop_ancestors() {
   std::vector<std::string> dropped;
@@ -335,6 +369,7 @@ void Paths::flag_wants() {
 void Paths::finish(Proposal& out) {
   settle_own_directory();
   settle_home();
+  settle_refused_listings();
   drop_ancestors();
   flag_wants();
   for (auto* wants : {&reads_, &writes_})

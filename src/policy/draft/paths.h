@@ -35,10 +35,12 @@ class Paths {
   void add(std::map<std::string, Want>& to, Want want, const plan::ObservedPath& one);
   void settle_home();
   void settle_own_directory();
+  void settle_refused_listings();
   void drop_ancestors();
   void flag_wants();
   [[nodiscard]] const plan::PathFact* fact(const std::string& path) const;
   [[nodiscard]] bool born_in_the_run(const plan::PathFact& fact) const;
+  [[nodiscard]] bool is_made_in_scratch(std::string_view path) const;
   [[nodiscard]] bool is_below_project(std::string_view path) const;
   [[nodiscard]] bool leads_to_a_want(const Want& directory) const;
 

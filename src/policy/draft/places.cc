@@ -78,6 +78,12 @@ bool is_bytecode(std::string_view path) {
   return path.ends_with("/__pycache__") || path.contains("/__pycache__/");
 }
 
+bool is_of_the_java_machine(std::string_view path) {
+  constexpr std::array kNames =
+      std::to_array<std::string_view>({"/tmp/hsperfdata_", "/tmp/.java_pid", "/tmp/.attach_pid"});
+  return std::ranges::any_of(kNames, [&](std::string_view name) { return path.starts_with(name); });
+}
+
 bool is_library_setting(std::string_view path) {
   constexpr std::array kFiles = std::to_array<std::string_view>(
       {"/etc/host.conf", "/etc/ld.so.preload", "/etc/localtime", "/etc/nsswitch.conf", "/etc/resolv.conf"});

@@ -21,6 +21,9 @@ Purpose purpose_of(std::string_view path, std::string_view project, const plan::
 /// What Python keeps beside its modules: made anew where it is missing, and a place to plant code in.
 bool is_bytecode(std::string_view path);
 
+/// What every Java machine keeps in /tmp for others of its user to find: /tmp/hsperfdata_USER, /tmp/.java_pidN.
+bool is_of_the_java_machine(std::string_view path);
+
 /// What the C library looks at in every process and does without.
 bool is_library_setting(std::string_view path);
 

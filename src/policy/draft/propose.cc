@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <set>
 #include <tuple>
 #include <utility>
@@ -11,6 +12,8 @@
 #include "policy/draft/draft.h"
 #include "policy/draft/given.h"
 #include "policy/draft/paths.h"
+#include "policy/network/address.h"
+#include "policy/network/synthetic.h"
 
 namespace cordon::policy::draft {
 namespace {
@@ -27,15 +30,16 @@ std::string first_program(const plan::Plan& plan) {
   return {};
 }
 
-/// Everything that was started but the program itself, which the launcher starts once.
+/// Everything that was started but the program itself, which the launcher starts once, itself or by another.
 std::vector<plan::ExecutedProgram> started_by_it(const Watched& run) {
   std::vector<plan::ExecutedProgram> out;
   const std::string program = first_program(run.plan);
-  bool first = true;
+  std::size_t launched = 0;
+  const std::size_t most = run.starter == Starter::kAnother ? 2 : 1;
   for (const plan::ExecutedProgram& one : run.outcome.observations.programs) {
     plan::ExecutedProgram rest = one;
-    if (first && one.path == program) {
-      first = false;
+    if (launched < most && (launched > 0 || one.path == program)) {
+      ++launched;
       --rest.count;
     }
     if (rest.count > 0) out.push_back(std::move(rest));
@@ -53,6 +57,19 @@ std::string names_of(const std::vector<plan::ExecutedProgram>& started) {
   return fmt::format("{} and {} more", base::join(std::span(all).first(kMost), ", "), all.size() - kMost);
 }
 
+/// Inside, what is reached there is the program's own.
+bool is_the_sandbox_itself(const network::Address& address) {
+  static const std::array kBlocks{network::Block{network::Address::v4(127, 0, 0, 0), 8},
+                                  network::Block{network::Address::v4(0, 0, 0, 0), 8},
+                                  network::Block{{network::Family::kIpv6, {}}, 127}};
+  return std::ranges::any_of(kBlocks, [&](const network::Block& block) { return block.contains(address); });
+}
+
+bool stands_for_a_name(std::string_view text) {
+  const auto address = network::read_address(text);
+  return address && (network::kSyntheticIpv4.contains(*address) || network::kSyntheticIpv6.contains(*address));
+}
+
 class Destinations {
  public:
   Destinations(const Watched& run, Proposal& out) : run_(run), out_(out) {}
@@ -61,6 +78,7 @@ class Destinations {
     for (const Destination& one : run_.outcome.destinations)
       if (one.port != 0 && !one.host.empty()) connected_.insert(one.host);
     for (const Destination& one : run_.outcome.destinations) take(one);
+    for (const plan::ReachedAddress& one : not_carried(run_.outcome)) take(one);
     out_.network.clear();
     for (const auto& [host, port] : rules_)
       out_.network.push_back({.host = host, .port = std::to_string(port), .reason = {}, .at = {}});
@@ -97,6 +115,18 @@ class Destinations {
     } else {
       rules_.emplace(one.host, one.port);
     }
+  }
+
+  void take(const plan::ReachedAddress& one) {
+    out_.withheld.push_back(
+        {.kind = "network",
+         .path = {},
+         .host = one.address,
+         .port = one.port,
+         .code = "not-carried",
+         .reason = fmt::format("{} named it{}, and no connection came of it, as with UDP, which no rule carries",
+                               base::join(one.calls, ", "),
+                               stands_for_a_name(one.address) ? " (it stands for a name)" : "")});
   }
 
   const Watched& run_;
@@ -170,6 +200,23 @@ std::vector<std::string> paths_to_ask(const plan::Observations& observations, co
     if (writes) out.insert(std::string(planner::parent_of(one.path)));
   }
   return {out.begin(), out.end()};
+}
+
+std::vector<plan::ReachedAddress> not_carried(const plan::Outcome& outcome) {
+  constexpr std::uint16_t kDns = 53;
+  std::vector<plan::ReachedAddress> out;
+  for (const plan::ReachedAddress& one : outcome.reached) {
+    const auto address = network::read_address(one.address);
+    if (!address || is_the_sandbox_itself(*address)) continue;
+    const bool sent = std::ranges::any_of(one.calls, [](const std::string& call) { return call != "connect"; });
+    // connect(2) with such an address is a connection to a name, or a question for the route.
+    if (stands_for_a_name(one.address) && (!sent || one.port == kDns)) continue;
+    const bool carried = std::ranges::any_of(outcome.destinations, [&](const Destination& other) {
+      return other.host == one.address && other.port == one.port;
+    });
+    if (!carried || sent) out.push_back(one);
+  }
+  return out;
 }
 
 Proposal propose(const Watched& run) {
