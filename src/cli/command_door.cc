@@ -46,7 +46,7 @@ std::vector<plan::Note> notes_of(const CommandRun& run) {
     out.push_back({.code = "workspace-fallback",
                    .text = fmt::format("{} {}: {}", base::shown(run.workspace), shown, run.fallback),
                    .at = {}});
-  if (run.effective.profiles == std::vector<std::string>{"generic"})
+  if (run.chosen.empty() && run.effective.profiles == std::vector<std::string>{"generic"})
     out.push_back({.code = "generic-profile",
                    .text = fmt::format("no profile knows {}: a private view, and {}", base::shown(run.argv.front()),
                                        run.policy.network.empty() ? "no network" : "the network of the flags"),
