@@ -159,18 +159,20 @@ void ConfigFiles::tell_ignored(const config::Merged& merged, std::vector<plan::N
         {.code = "trust-unusable",
          .text = fmt::format("what was trusted of {} cannot be believed: others could have written it", path),
          .at = {}});
+  const std::string name(base::AbsPath::parse(project_->path).value_or(base::AbsPath()).name());
   for (std::size_t i = 0; i < std::min(merged.ignored.size(), kMostTold); ++i) {
     const config::Ask& ask = merged.ignored[i];
     notes.push_back({.code = "project-config-ignored",
-                     .text = fmt::format("{} asks: {}; ignored, since a project's file only narrows: cordon trust",
-                                         base::shown(origin_words(ask.at)), config::in_words(ask)),
+                     .text = fmt::format("ignored of {}:{}: {}", name, ask.at.span.line, config::in_words(ask)),
                      .at = {}});
   }
-  if (merged.ignored.size() > kMostTold)
-    notes.push_back({.code = "project-config-ignored",
-                     .text = fmt::format("{} asks for {} more such things; ignored: cordon trust", path,
-                                         merged.ignored.size() - kMostTold),
-                     .at = {}});
+  if (merged.ignored.empty()) return;
+  const std::size_t more = merged.ignored.size() - std::min(merged.ignored.size(), kMostTold);
+  notes.push_back({.code = "project-config-only-narrows",
+                   .text = fmt::format("{}a project's file only narrows; to have {} of {}: cordon trust",
+                                       more == 0 ? "" : fmt::format("and {} more: ", more),
+                                       merged.ignored.size() == 1 ? "that" : "those", path),
+                   .at = {}});
 }
 
 CommandConfig ConfigFiles::of(const std::vector<std::string>& profiles) const {

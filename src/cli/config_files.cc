@@ -45,12 +45,20 @@ base::Result<void, Stop> no_link(const std::string& path, const approval::Manife
                                                base::shown(file.real_path), base::shown(path))));
 }
 
+/// The reader of files speaks of manifests.
+std::string why_unreadable(const base::Diagnostic& why) {
+  if (why.code == "manifest-missing") return "it leads to nothing";
+  if (why.code == "manifest-not-regular") return "it is no regular file";
+  if (why.code == "manifest-too-large") return "it is larger than a mebibyte";
+  return why.message;
+}
+
 base::Result<approval::ManifestFile, Stop> opened(const std::string& path) {
   auto file = approval::open_manifest(path);
   if (!file)
     return base::fail(config_refusal(
         path, "config-unreadable",
-        fmt::format("the configuration {} cannot be read: {}", base::shown(path), file.error().front().message),
+        fmt::format("the configuration {} cannot be read: {}", base::shown(path), why_unreadable(file.error().front())),
         "mend it, or take it away"));
   CORDON_OK(no_link(path, *file));
   return std::move(*file);

@@ -46,7 +46,7 @@ TEST_F(Words, AnUnknownCommandListsTheOnesThereAre) {
       said.err,
       "cordon: error: there is no command \"frobnicate\"\n"
       "  mend: cordon help lists the commands\n"
-      "usage: cordon run|profile|validate|approve|inspect|explain|changes|doctor|profiles|version|completion|help …\n");
+      "usage: cordon run|profile|validate|approve|inspect|explain|changes|trust|doctor|profiles|version|completion|help …\n");
   EXPECT_EQ(said.code, 125);
 }
 

@@ -64,8 +64,8 @@ TEST_P(ProjectConfig, ThatAsksForMoreIsListedAndIgnoredAndTheRunHolds) {
   EXPECT_EQ(held.code, 0) << held;
   EXPECT_THAT(held.out, AllOf(Not(HasSubstr("sentinel")), HasSubstr("env=\n"))) << held;
   for (const char* ask : {"may read \"~/data\"", "may reach \"evil.example\"", "has the variable \"EVIL=1\""})
-    EXPECT_TRUE(held.says(file + ":3 asks: " + ask)) << ask << held;
-  EXPECT_TRUE(held.says("cordon trust")) << held;
+    EXPECT_TRUE(held.says(std::string("ignored of .cordon.yaml:3: ") + ask)) << ask << held;
+  EXPECT_TRUE(held.says("to have those of " + file + ": cordon trust")) << held;
   const Finished plan = inspect();
   EXPECT_THAT(plan.out, AllOf(Not(HasSubstr("evil.example:443")), HasSubstr("ignored"))) << plan;
 
@@ -178,16 +178,19 @@ TEST_P(ProjectConfig, NoRunWritesTheStore) {
   ASSERT_EQ(before.size(), 2U) << "the directory and one record";
   const std::string script = "ls " + store + "; rm -rf " + store + "; mkdir -p " + store + " && echo '{}' > " + store +
                              "/x; cat " + store + "/*.json";
+  const auto untouched = [&](const std::vector<std::string>& flags) {
+    const Finished tried = run(script, flags);
+    const Snapshot after = snapshot(store);
+    EXPECT_EQ(before, after) << difference(before, after) << tried;
+    return tried;
+  };
   for (const std::vector<std::string>& flags : {std::vector<std::string>(),
                                                 {"--allow-write", "~/.local/state"},
                                                 {"--allow-read", "~/.local"},
-                                                {"--allow-read", "~/.local/state/cordon/trust"},
-                                                {"--allow-write", "~/.local/state/cordon/trust"}}) {
-    const Finished tried = run(script, flags);
-    EXPECT_THAT(tried.out, Not(HasSubstr("sha256"))) << tried;
-    const Snapshot after = snapshot(store);
-    EXPECT_EQ(before, after) << difference(before, after) << tried;
-  }
+                                                {"--allow-write", "~/.local/state/cordon/trust"}})
+    EXPECT_THAT(untouched(flags).out, Not(HasSubstr("sha256")));
+  EXPECT_THAT(untouched({"--allow-read", "~/.local/state/cordon/trust"}).out, HasSubstr("sha256"))
+      << "named by hand it is shown, as every shield";
   const Finished manifest = scene.acts({"append=" + store + "/x"}, list("write", {"~/.local/state"}));
   EXPECT_THAT(verdict(manifest, "append=" + store + "/x"), testing::StartsWith("DENIED")) << manifest;
   static_cast<void>(scene.outside({"/bin/sh", "-c", script}).run());

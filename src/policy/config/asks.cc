@@ -80,7 +80,12 @@ std::vector<Ask> asks_of(const Config& config, std::span<const std::string_view>
       out.push_back({block.name, std::string(kProfiles.name), {}, block.at});
     for (const BlockKey& key : block_keys()) add_key(block, key, out);
   }
+  sort_by_place(out);
   return out;
+}
+
+void sort_by_place(std::vector<Ask>& asks) {
+  std::ranges::stable_sort(asks, {}, [](const Ask& ask) { return std::pair(ask.at.span.line, ask.at.span.column); });
 }
 
 AskChanges compare(const std::vector<std::string>& before, const std::vector<std::string>& now) {

@@ -25,7 +25,10 @@ std::string canonical(const Ask& ask);
 /// "may reach npm.example", for people; bytes of the file quoted and cut.
 std::string in_words(const Ask& ask);
 
-/// All of a file. `built_in`: profiles that are no file's own.
+/// Of one file, from its beginning to its end.
+void sort_by_place(std::vector<Ask>& asks);
+
+/// All of a file, in its order. `built_in`: profiles that are no file's own.
 std::vector<Ask> asks_of(const Config& config, std::span<const std::string_view> built_in);
 
 /// The ask that one entry is; the same as asks_of() makes.

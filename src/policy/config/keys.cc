@@ -6,7 +6,7 @@ namespace cordon::policy::config {
 namespace {
 
 constexpr std::array kKeys = {
-    BlockKey{"extends", Holds::kProfile, Effect::kWidens, &Block::extends, "takes what profile",
+    BlockKey{"extends", Holds::kProfile, Effect::kWidens, &Block::extends, "has all of the profile",
              "a block of this file, or a built-in profile, that this one begins with", "--profile"},
     BlockKey{"allowWrite", Holds::kPaths, Effect::kWidens, &Block::allow_write, "may write",
              "files and directories that may be written", "--allow-write"},

@@ -14,7 +14,10 @@ class Merging {
   Merging(std::span<const std::string_view> built_in, const Places& places) : built_in_(built_in), places_(places) {}
 
   void add(const Layer& layer, std::span<const std::string> profiles);
-  Merged finish() { return std::move(out_); }
+  Merged finish() {
+    sort_by_place(out_.ignored);
+    return std::move(out_);
+  }
 
  private:
   void add_block(const Layer& layer, const Block& block);

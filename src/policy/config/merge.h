@@ -47,7 +47,7 @@ struct Merged {
   std::vector<Variable> env;        ///< each name once
   std::vector<Text> allow_address;  ///< of every file, whatever the profile
   std::vector<Text> bases;          ///< built-in profiles that blocks extend
-  std::vector<Ask> ignored;         ///< in the order of their places
+  std::vector<Ask> ignored;         ///< by their places
   [[nodiscard]] bool empty() const;
 };
 

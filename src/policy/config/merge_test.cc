@@ -204,9 +204,9 @@ constexpr const char* kGreedy =
 TEST(Merge, AProjectOnlyNarrowsAndWhatItAsksBeyondIsListed) {
   const Config greedy = read(kGreedy);
   const Merged out = merged({project(greedy)});
-  EXPECT_THAT(ignored(out), ElementsAre("allow_address 10.0.0.0/8", "extends rust", "allowRead /b", "allowWrite /a",
-                                        "allowExec /c", "allowAllNetwork true", "enableProxy false", "allowDomains d.x",
-                                        "allowFetch e.x", "env F=g"));
+  EXPECT_THAT(ignored(out), ElementsAre("allow_address 10.0.0.0/8", "extends rust", "allowWrite /a", "allowRead /b",
+                                        "allowExec /c", "allowDomains d.x", "allowFetch e.x", "allowAllNetwork true",
+                                        "enableProxy false", "env F=g"));
   EXPECT_TRUE(out.read.empty() && out.write.empty() && out.execute.empty() && out.env.empty() && out.bases.empty() &&
               out.allow_address.empty());
   EXPECT_THAT(paths(out.deny_read), ElementsAre("/w/p/sub/h", "/w/p/h")) << "here, and where the file stands";
