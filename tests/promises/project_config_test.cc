@@ -320,5 +320,52 @@ TEST_P(ProjectConfig, ADirectoryIsMeantWithItsSlashAndWithout) {
   EXPECT_FALSE(scene.tree().exists("home/out/three")) << "the control: without it";
 }
 
+TEST_P(ProjectConfig, WhatIsHiddenStaysHiddenBelowABroaderGrant) {
+  scene.tree().write("home/data/y/z", "sentinel-inner\n");
+  const std::string look = data_ + " " + scene.home() + "/data/y/z";
+  user("profiles: {generic: {denyRead: [~/data/x]}}\n");
+  const Finished held = run(look, {"--allow-read", "~/data"});
+  EXPECT_THAT(held.out, AllOf(HasSubstr("sentinel-inner"), Not(HasSubstr("sentinel-data")))) << held;
+  const Finished named = run(look, {"--allow-read", "~/data/x"});
+  EXPECT_EQ(named.code, 125) << "a flag that names it is not half obeyed" << named;
+  EXPECT_TRUE(named.says("config.yaml:1") || named.says("hides")) << named;
+  user("profiles: {}\n");
+  EXPECT_THAT(run(look, {"--allow-read", "~/data"}).out, HasSubstr("sentinel-data")) << "the control";
+}
+
+TEST_P(ProjectConfig, ADenyTakesAwayWhatTheProfileShows) {
+  scene.tree().write("home/.nvm/versions/x", "sentinel-tool\n");
+  const std::string look = "cat " + scene.home() + "/.nvm/versions/x";
+  EXPECT_THAT(run(look).out, HasSubstr("sentinel-tool")) << "the control: a toolchain of node";
+  project("{denyRead: [~/.nvm]}");
+  const Finished held = run(look + "; echo ran");
+  EXPECT_EQ(held.out, "ran\n") << held;
+}
+
+/// Only root can give a file to somebody else.
+CORDON_ROOT_PROMISE(ProjectConfigOwner);
+
+TEST_P(ProjectConfigOwner, OfSomebodyElseIsRefused) {
+  const Tree& tree = scene.tree();
+  const auto project = [&](const std::string& name) {
+    tree.write("work/" + name + "/package.json", "{}\n");
+    tree.write("work/" + name + "/.cordon.yaml", "profiles: {generic: {denyRead: [./secret]}}\n");
+    tree.write("work/" + name + "/secret", "sentinel\n");
+  };
+  const auto look = [&](const std::string& name) {
+    return scene.cordon({"run", "--", "sh", "-c", "cat secret; cat package.json"}).in(scene.in_work(name)).run();
+  };
+  project("ours");
+  EXPECT_EQ(look("ours").out, "{}\n") << "root's own holds";
+  tree.give("work/ours/.cordon.yaml", other_user());
+  const Finished foreign = look("ours");
+  EXPECT_EQ(foreign.code, 125) << foreign;
+  EXPECT_TRUE(foreign.says("neither you nor the workspace's owner")) << foreign;
+  project("theirs");
+  for (const char* one : {"", "/package.json", "/.cordon.yaml", "/secret"})
+    tree.give(std::string("work/theirs") + one, other_user());
+  EXPECT_EQ(look("theirs").out, "{}\n") << "the workspace is theirs as well, and their file holds";
+}
+
 }  // namespace
 }  // namespace cordon::test
