@@ -129,7 +129,9 @@ void ConfigFiles::hold_project(config::Merged& merged, std::vector<plan::Note>& 
   if (std::ranges::none_of(merged.read, of_project) && std::ranges::none_of(merged.write, of_project) &&
       std::ranges::none_of(merged.execute, of_project))
     return;
-  const ProjectEntries judge(*facts_, project_->directory);
+  std::vector<std::string> written;
+  for (const config::Path& entry : merged.write) written.push_back(entry.path);
+  const ProjectEntries judge(*facts_, project_->directory, std::move(written));
   const auto hold = [&](std::vector<config::Path>& entries, EntryIs use) {
     std::erase_if(entries, [&](const config::Path& entry) {
       if (!entry.project) return false;

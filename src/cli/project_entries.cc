@@ -3,18 +3,16 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
-#include <climits>
 #include <utility>
 
 #include "base/text.h"
 #include "cli/surroundings.h"
-#include "kernel/file.h"
 #include "policy/config/merge.h"
 
 namespace cordon::cli {
 namespace {
 
+namespace approval = policy::approval;
 namespace shield = policy::shield;
 using policy::config::lies_in;
 
@@ -22,7 +20,7 @@ shield::Rules rules_of(const plan::HostFacts& facts, const std::vector<base::Abs
   shield::Situation situation{.anchors = {}, .environment = facts.relocations};
   for (const base::AbsPath& home : homes) {
     situation.anchors.push_back(home.str());
-    situation.anchors.push_back(real_of(home.str()));
+    situation.anchors.push_back(approval::way_to(home.str()).real);
   }
   std::ranges::sort(situation.anchors);
   situation.anchors.erase(std::ranges::unique(situation.anchors).begin(), situation.anchors.end());
@@ -39,26 +37,11 @@ std::string held_by(const shield::Rule* rule, EntryIs use) {
 
 }  // namespace
 
-std::string real_of(const std::string& path) {
-  const auto normal = base::AbsPath::parse(path);
-  std::string rest;
-  for (auto at = normal; at; at = at->parent()) {
-    if (auto there = kernel::openat(kernel::kHere, at->c_str(), O_PATH)) {
-      std::array<char, PATH_MAX> text{};
-      const std::string link = fmt::format("/proc/self/fd/{}", there->get());
-      const auto length = kernel::readlinkat(kernel::kHere, link.c_str(), text);
-      if (!length || *length >= text.size()) return path;
-      const std::string real(text.data(), *length);
-      return rest.empty() ? real : (real == "/" ? "" : real) + rest;
-    }
-    if (at->is_root()) break;
-    rest = "/" + std::string(at->name()) + rest;
-  }
-  return path;
-}
-
-ProjectEntries::ProjectEntries(const plan::HostFacts& facts, std::string directory)
-    : homes_(homes_of(facts)), directory_(std::move(directory)), rules_(rules_of(facts, homes_)) {
+ProjectEntries::ProjectEntries(const plan::HostFacts& facts, std::string directory, std::vector<std::string> written)
+    : homes_(homes_of(facts)),
+      directory_(std::move(directory)),
+      written_(std::move(written)),
+      rules_(rules_of(facts, homes_)) {
   if (!directory_.empty()) checkout_ = shield::workspace_rules_at(directory_, *rules_.texts);
 }
 
@@ -70,11 +53,21 @@ std::string ProjectEntries::held_in_checkout(const std::string& path) const {
   return fmt::format("{} lies in git's own directory, and a project's file lifts no shield", base::shown(path));
 }
 
+/// Whoever can change the link says what is trusted: the project, a run that may write there, another user.
+std::string ProjectEntries::led_elsewhere(const approval::Way& way) const {
+  for (const approval::LinkOnWay& link : way.links) {
+    const bool writable =
+        std::ranges::any_of(written_, [&](const std::string& place) { return lies_in(link.at, place); });
+    if (link.owner == 0 && !writable && !lies_in(link.at, directory_)) continue;
+    return fmt::format("{} is a link, to {}; name the place itself", base::shown(link.at), base::shown(link.target));
+  }
+  return {};
+}
+
 std::string ProjectEntries::why_not(const std::string& path, EntryIs use) const {
-  const std::string real = real_of(path);
-  if (lies_in(path, directory_) && !lies_in(real, directory_))
-    return fmt::format("a link in the project leads to {}", base::shown(real));
-  for (const std::string& one : {path, real}) {
+  const approval::Way way = approval::way_to(path);
+  if (std::string why = led_elsewhere(way); !why.empty()) return why;
+  for (const std::string& one : {path, way.real}) {
     if (std::string why = held_by(rules_.covering(one), use); !why.empty()) return why;
     if (use == EntryIs::kSeen) continue;
     if (std::string why = held_in_checkout(one); !why.empty()) return why;
@@ -83,7 +76,7 @@ std::string ProjectEntries::why_not(const std::string& path, EntryIs use) const 
 }
 
 std::string ProjectEntries::callout(const std::string& path) const {
-  const std::string real = real_of(path);
+  const std::string real = approval::way_to(path).real;
   for (const base::AbsPath& home : homes_)
     if (lies_in(home.str(), path) || lies_in(home.str(), real))
       return "that is a home, or holds one: all of it but what is shielded";

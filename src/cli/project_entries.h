@@ -1,5 +1,5 @@
-// What of a project's trusted entries still does not count: a project's file lifts no shield, and a path of the
-// project's own means the project, wherever a link in it leads today.
+// What of a project's trusted entries still does not count: a project's file lifts no shield, and what is trusted is a
+// place, not whatever a link that the project or a run can change leads to today.
 #pragma once
 
 #include <string>
@@ -7,6 +7,7 @@
 
 #include "base/abs_path.h"
 #include "plan/host_facts.h"
+#include "policy/approval/links.h"
 #include "policy/shield/rules.h"
 
 namespace cordon::cli {
@@ -15,8 +16,8 @@ enum class EntryIs : std::uint8_t { kSeen, kWritten };
 
 class ProjectEntries {
  public:
-  /// `directory` is the project file's, real.
-  ProjectEntries(const plan::HostFacts& facts, std::string directory);
+  /// `directory` is the project file's, real; `written` is what runs may write.
+  ProjectEntries(const plan::HostFacts& facts, std::string directory, std::vector<std::string> written);
 
   /// "" where it counts; else why not, in words.
   [[nodiscard]] std::string why_not(const std::string& path, EntryIs use) const;
@@ -24,15 +25,14 @@ class ProjectEntries {
   [[nodiscard]] std::string callout(const std::string& path) const;
 
  private:
+  [[nodiscard]] std::string led_elsewhere(const policy::approval::Way& way) const;
   [[nodiscard]] std::string held_in_checkout(const std::string& path) const;
 
   std::vector<base::AbsPath> homes_;
   std::string directory_;
+  std::vector<std::string> written_;
   policy::shield::Rules rules_;
   std::vector<policy::shield::Rule> checkout_;
 };
-
-/// Every link followed as far as there is something; the rest as it is written.
-std::string real_of(const std::string& path);
 
 }  // namespace cordon::cli

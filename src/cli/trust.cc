@@ -83,10 +83,14 @@ base::Result<ConfigFile, Stop> Trusting::file() {
 }
 
 void Trusting::show(const ConfigFile& file, const std::vector<config::Ask>& asks) {
-  const ProjectEntries judge(host_.facts, file.directory);
   config::Places places;
   if (auto home = base::AbsPath::parse(own_home(host_.facts))) places.home = *home;
   if (auto here = base::AbsPath::parse(file.directory)) places.working_directory = *here;
+  std::vector<std::string> written;
+  for (const config::Ask& ask : asks)
+    if (const auto path = ask.key == "allowWrite" ? config::expand(ask.value, places) : std::nullopt)
+      written.push_back(path->str());
+  const ProjectEntries judge(host_.facts, file.directory, std::move(written));
   say(fmt::format("{} asks for more than a project may say unasked:", base::shown(file.path)));
   for (const config::Ask& ask : asks) {
     const std::string whose = ask.profile.empty() ? "every command" : base::shown(ask.profile);
@@ -154,7 +158,7 @@ base::Result<void, Stop> Trusting::forget() {
     CORDON_TRY(path, path_of_operand());
   }
   auto done = approval::forget_trust(store_, path, caller_);
-  if (done && !*done) done = approval::forget_trust(store_, real_of(path), caller_);
+  if (done && !*done) done = approval::forget_trust(store_, approval::way_to(path).real, caller_);
   if (!done) return base::fail(stop(report::refused(done.error(), "trust-not-forgotten", "")));
   if (!*done)
     return base::fail(stop(refused_one("not-trusted", fmt::format("{} is not trusted", base::shown(path)),

@@ -157,17 +157,24 @@ TEST_P(ProjectConfig, LiftsNoShieldHoweverItIsTrusted) {
   EXPECT_THAT(run(script, {"--allow-read", "~/.ssh"}).out, HasSubstr("sentinel-key")) << "the control: the user's word";
 }
 
-TEST_P(ProjectConfig, ALinkInTheProjectTakesATrustedPathNowhereElse) {
-  project("{allowRead: [./assets]}");
+TEST_P(ProjectConfig, ALinkTakesATrustedPathNowhereElse) {
+  const std::string alias = scene.tree().link("home/alias", path());
+  project("{allowRead: [./assets, " + path("assets") + ", " + alias + "/assets, ~/place/in], allowWrite: [~/place]}");
   scene.tree().write("work/p/assets/x", "own\n");
+  scene.tree().write("home/place/in/x", "placed\n");
+  const std::string look = "cat assets/x " + alias + "/assets/x " + scene.home() + "/place/in/x";
   ASSERT_EQ(trust().code, 0);
-  EXPECT_THAT(run("cat assets/x").out, HasSubstr("own"));
-  scene.tree().remove("work/p/assets");
-  scene.tree().link("work/p/assets", scene.home() + "/data");
-  const Finished held = run("cat assets/x");
+  EXPECT_THAT(run(look).out, AllOf(HasSubstr("own"), HasSubstr("placed"))) << "while they are what they were";
+  for (const char* one : {"work/p/assets", "home/place/in"}) {
+    scene.tree().remove(one);
+    scene.tree().link(one, scene.home() + "/data");
+  }
+  const Finished held = run(look);
   EXPECT_THAT(held.out, Not(HasSubstr("sentinel"))) << held;
-  EXPECT_TRUE(held.says("a link in the project leads to")) << held;
+  EXPECT_TRUE(held.says("assets is a link")) << held;
+  EXPECT_TRUE(held.says("place/in is a link")) << held;
   EXPECT_THAT(scene.outside({"/bin/cat", path("assets/x")}).run().out, HasSubstr("sentinel-data")) << "the control";
+  EXPECT_THAT(run(data_, {"--allow-read", path("assets")}).out, HasSubstr("sentinel-data")) << "the user's own word";
 }
 
 TEST_P(ProjectConfig, NoRunWritesTheStore) {
