@@ -94,7 +94,7 @@ void Trusting::show(const ConfigFile& file, const std::vector<config::Ask>& asks
   say(fmt::format("{} asks for more than a project may say unasked:", base::shown(file.path)));
   for (const config::Ask& ask : asks) {
     const std::string whose = ask.profile.empty() ? "every command" : base::shown(ask.profile);
-    say(fmt::format("  {}: {}  (line {})", whose, config::in_words(ask), ask.at.span.line));
+    say(fmt::format("  {}: {}  (line {})", whose, config::in_words(ask, config::Length::kWhole), ask.at.span.line));
     const auto keys = config::block_keys();
     const auto key = std::ranges::find(keys, ask.key, &config::BlockKey::name);
     if (key == keys.end() || key->holds != config::Holds::kPaths) continue;

@@ -11,8 +11,8 @@ namespace {
 
 constexpr std::size_t kLongestShown = 200;
 
-std::string cut(std::string_view text) {
-  if (text.size() <= kLongestShown) return base::quote(text);
+std::string shown(std::string_view text, Length length) {
+  if (length == Length::kWhole || text.size() <= kLongestShown) return base::quote(text);
   std::size_t end = kLongestShown;
   while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xc0U) == 0x80U) --end;
   return base::quote(text.substr(0, end)) + " … (" + std::to_string(text.size()) + " bytes)";
@@ -61,14 +61,14 @@ std::string canonical(const Ask& ask) {
   return base::quote(ask.profile) + " " + ask.key + " " + base::quote(ask.value);
 }
 
-std::string in_words(const Ask& ask) {
-  if (ask.key == kAllowAddress.name) return "names may lead to addresses of " + cut(ask.value);
-  if (ask.key == kProfiles.name) return "can be chosen by --profile " + cut(ask.profile);
+std::string in_words(const Ask& ask, Length length) {
+  if (ask.key == kAllowAddress.name) return "names may lead to addresses of " + shown(ask.value, length);
+  if (ask.key == kProfiles.name) return "can be chosen by --profile " + shown(ask.profile, length);
   const auto keys = block_keys();
   const auto key = std::ranges::find(keys, ask.key, &BlockKey::name);
-  if (key == keys.end()) return ask.key + " " + cut(ask.value);
+  if (key == keys.end()) return ask.key + " " + shown(ask.value, length);
   if (key->holds == Holds::kSwitch) return std::string(key->grants);
-  return std::string(key->grants) + " " + cut(ask.value);
+  return std::string(key->grants) + " " + shown(ask.value, length);
 }
 
 std::vector<Ask> asks_of(const Config& config, std::span<const std::string_view> built_in) {

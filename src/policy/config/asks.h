@@ -22,8 +22,10 @@ struct Ask {
 /// One line, the same for the same ask and no other; without control characters.
 std::string canonical(const Ask& ask);
 
-/// "may reach npm.example", for people; bytes of the file quoted and cut.
-std::string in_words(const Ask& ask);
+/// "may reach npm.example", for people; bytes of the file quoted. kCut: a long value in part, for a line that is read
+/// in passing; what somebody is to trust is shown whole.
+enum class Length : unsigned char { kCut, kWhole };
+std::string in_words(const Ask& ask, Length length = Length::kCut);
 
 /// Of one file, from its beginning to its end.
 void sort_by_place(std::vector<Ask>& asks);

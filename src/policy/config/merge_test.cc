@@ -241,6 +241,8 @@ TEST(Asks, AreToldApartByTheirText) {
   EXPECT_EQ(in_words({"node", "allowDomains", "a.x", {}}), "may reach \"a.x\"");
   EXPECT_EQ(in_words({"node", "enableProxy", "false", {}}), "may reach any host on port 443");
   EXPECT_LT(in_words({"node", "env", std::string(8'000, 'v'), {}}).size(), 300U);
+  EXPECT_GT(in_words({"node", "env", std::string(8'000, 'v'), {}}, Length::kWhole).size(), 8'000U)
+      << "nobody trusts what was not shown";
   const AskChanges changes = compare({"a", "b"}, {"b", "c"});
   EXPECT_THAT(changes.more, ElementsAre("c"));
   EXPECT_THAT(changes.fewer, ElementsAre("a"));
