@@ -235,7 +235,7 @@ TEST_P(ProjectConfig, ThatIsALinkOrNoFileRefuses) {
 }
 
 TEST_P(ProjectConfig, ThatIsWrongRefusesWithEveryPlace) {
-  const std::string file = project("{allowRaed: [x], allowDegraded: true, allowRead: [../x]}");
+  project("{allowRaed: [x], allowDegraded: true, allowRead: [../x]}");
   const Finished refused = run("echo ran");
   EXPECT_EQ(refused.code, 125) << refused;
   EXPECT_EQ(refused.out, "");

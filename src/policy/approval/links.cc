@@ -16,7 +16,7 @@ Way way_to(std::string_view absolute) {
       return out;
     }
     if (at->is_root()) return out;
-    rest = "/" + std::string(at->name()) + rest;
+    rest.insert(0, at->name()).insert(0, 1, '/');
   }
   return out;
 }

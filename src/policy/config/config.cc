@@ -16,7 +16,6 @@
 namespace cordon::policy::config {
 namespace {
 
-using manifest::Fault;
 using manifest::Node;
 using manifest::Pair;
 using manifest::Rule;

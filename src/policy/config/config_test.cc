@@ -274,7 +274,8 @@ TEST(Config, ExtendsABlockOrABuiltInProfileAndNeverItself) {
 }
 
 TEST(Config, HostileBytesAreRefusedAndShownSafely) {
-  const std::string nul("profiles: {node: {allowRead: [a\0b]}}\n", 38);
+  constexpr std::string_view kNul("profiles: {node: {allowRead: [a\0b]}}\n", 37);
+  const std::string nul(kNul);
   std::string deep;
   for (int i = 0; i < 40; ++i) deep += "[";
   for (const std::string& one :
