@@ -5,10 +5,10 @@
 
 #include "base/text.h"
 #include "cli/commands.h"
+#include "cli/consent.h"
 #include "cli/landings.h"
 #include "cli/own_places.h"
 #include "cli/pin.h"
-#include "cli/question.h"
 #include "cli/state.h"
 #include "cli/verdict.h"
 #include "cli/view.h"
@@ -46,16 +46,6 @@ report::ApproveView approve_view(const Opened& opened, const approval::ApproveRe
   return view;
 }
 
-report::Refused refused_one(std::string code, std::string message, std::string mend) {
-  plan::RefusedItem item;
-  item.code = std::move(code);
-  item.message = std::move(message);
-  item.mend = std::move(mend);
-  report::Refused out;
-  out.items.push_back(std::move(item));
-  return out;
-}
-
 /// Everything that forbids a stamp: what a run would refuse, and a place where others can rewrite the manifest.
 base::Result<void, Stop> may_stamp(const Opened& opened, const planner::Verdict& verdict,
                                    const approval::ApproveReview& review) {
@@ -67,23 +57,6 @@ base::Result<void, Stop> may_stamp(const Opened& opened, const planner::Verdict&
   if (!fatal.empty()) std::ranges::move(report::refused(fatal).items, std::back_inserter(all.items));
   if (all.items.empty()) return {};
   return base::fail(stop(std::move(all), opened.file.text));
-}
-
-/// Nothing where the answer is yes, or was given with --yes.
-base::Result<approval::Reviewed, Stop> consent(const Context& context, const Arguments& arguments) {
-  if (arguments.has("--yes")) return approval::Reviewed::kWithoutAsking;
-  if (!context.invocation.in.terminal)
-    return base::fail(stop(refused_one("nobody-to-ask", "standard input is no terminal, so nobody can be asked",
-                                       "answer on a terminal, or stamp without asking: --yes")));
-  switch (ask(report::question_text())) {
-    case Answer::kYes:
-      return approval::Reviewed::kByHuman;
-    case Answer::kNo:
-      return base::fail(stop(refused_one("declined", "the answer was not yes", "")));
-    case Answer::kNobody:
-      break;
-  }
-  return base::fail(stop(refused_one("nobody-to-ask", "no answer came from the terminal", "")));
 }
 
 int stamp(Context& context, Opened& opened, const plan::HostFacts& facts, const approval::ApproveReview& review,
@@ -152,7 +125,7 @@ int approve(Context& context, const Arguments& arguments) {
   context.output.print(report::summary_text(view, style) + report::callouts_text(view, style) +
                        report::review_text(words, style));
   if (auto allowed = may_stamp(*opened, *decided, review); !allowed) return stopped(allowed.error());
-  const auto reviewed = consent(context, arguments);
+  const auto reviewed = consent(context, arguments, report::question_text(), "stamp without asking");
   if (!reviewed) return stopped(reviewed.error());
   return stamp(context, *opened, host->facts, review, landings, *reviewed);
 }

@@ -4,13 +4,16 @@
 
 #include <algorithm>
 #include <array>
+#include <iterator>
 #include <utility>
 
 #include "base/text.h"
 #include "cli/ask_tool.h"
+#include "cli/command_config.h"
+#include "cli/command_environment.h"
+#include "cli/command_grants.h"
 #include "cli/command_network.h"
 #include "cli/git_index.h"
-#include "cli/global_config.h"
 #include "cli/own_places.h"
 #include "cli/project_links.h"
 #include "cli/question.h"
@@ -18,7 +21,6 @@
 #include "kernel/file.h"
 #include "policy/ecosystem/tool_settings.h"
 #include "policy/manifest/digest.h"
-#include "policy/manifest/values.h"
 
 namespace cordon::cli {
 namespace {
@@ -26,6 +28,9 @@ namespace {
 namespace ecosystem = policy::ecosystem;
 using ecosystem::WorkspaceMode;
 using policy::PathGrant;
+
+/// Of what is never taken away for a deny: then the run is refused instead.
+constexpr const char* kWorkspaceOrigin = "workspace";
 
 base::Result<void, Stop> refuse(const Arguments& arguments, std::string code, std::string message, std::string mend) {
   return base::fail(stop(
@@ -43,6 +48,7 @@ class Setup {
  private:
   base::Result<void, Stop> find_program();
   base::Result<void, Stop> find_workspace();
+  base::Result<std::vector<std::string>, Stop> profile_names(const ConfigFiles& files);
   base::Result<void, Stop> choose_profiles();
   base::Result<void, Stop> choose_mode();
   base::Result<void, Stop> make_places();
@@ -57,17 +63,14 @@ class Setup {
   base::Result<void, Stop> add_view(RunView::What what, const std::string& path, const std::string& origin,
                                     ViewPlace place);
   base::Result<void, Stop> note_view(const RunView& view);
-  base::Result<void, Stop> add_flags();
-  base::Result<std::string, Stop> absolute(const std::string& flag, const std::string& path) const;
   base::Result<void, Stop> show_tools();
   base::Result<void, Stop> show_toolchain(const ecosystem::Root& root);
   [[nodiscard]] bool is_read_only_here(const std::string& path) const;
   AskTool asking();
   void hide();
-  void pass_environment();
-  base::Result<void, Stop> supply_environment();
   [[nodiscard]] std::string spelled(const std::string& real) const;
   [[nodiscard]] std::string view_obstacle() const;
+  [[nodiscard]] bool is_denied(const std::string& path) const;
   void read(const std::string& path, const std::string& origin);
   base::Result<void, Stop> failed(const base::Error& error) const {
     return base::fail(stop(report::refused(error, "command-places", "")));
@@ -84,6 +87,9 @@ class Setup {
   CommandRun run_;
   std::vector<ecosystem::Directory> upwards_;
   std::vector<base::AbsPath> homes_;
+  std::uint32_t workspace_owner_ = 0;
+  CommandConfig config_;
+  std::vector<std::string> denied_;  ///< what a profile may not show
 };
 
 base::Result<void, Stop> Setup::find_program() {
@@ -108,24 +114,44 @@ base::Result<void, Stop> Setup::find_workspace() {
   const auto facts = kernel::statx(kernel::kHere, run_.workspace.c_str(), 0);
   const host::Caller& caller = invocation_.caller;
   run_.owner = {.uid = caller.uid, .gid = caller.gid};
+  workspace_owner_ = facts ? facts->stx_uid : caller.uid;
   if (facts && caller.uid == 0 && !run_.policy.posture.as_root) run_.owner = {facts->stx_uid, facts->stx_gid};
   return {};
 }
 
+base::Result<std::vector<std::string>, Stop> Setup::profile_names(const ConfigFiles& files) {
+  std::vector<std::string> names;
+  if (!arguments_.has("--profile")) {
+    for (const ecosystem::Profile* one : run_.detection.profiles()) names.emplace_back(one->name);
+    return names;
+  }
+  const std::string word = arguments_.value("--profile");
+  const ecosystem::Profile* built_in = ecosystem::profile_called(word);
+  CORDON_TRY(const bool in_file, files.has(word));
+  if (in_file || built_in != nullptr) {
+    run_.chosen = in_file ? word : std::string(built_in->name);
+    return std::vector<std::string>{run_.chosen};
+  }
+  for (const ecosystem::Profile& one : ecosystem::profiles()) names.emplace_back(one.name);
+  auto refused = refuse(arguments_, "unknown-profile", fmt::format("there is no profile {}", base::shown(word)),
+                        fmt::format("one of {}, or one of your configuration", base::join(names, ", ")));
+  return base::fail(std::move(refused).error());
+}
+
 base::Result<void, Stop> Setup::choose_profiles() {
   run_.detection = ecosystem::detect(run_.argv, upwards_);
-  std::vector<const ecosystem::Profile*> profiles = run_.detection.profiles();
-  if (arguments_.has("--profile")) {
-    const ecosystem::Profile* named = ecosystem::find_profile(arguments_.value("--profile"));
-    if (named == nullptr) {
-      std::vector<std::string> names;
-      for (const ecosystem::Profile& one : ecosystem::profiles()) names.emplace_back(one.name);
-      return refuse(arguments_, "unknown-profile",
-                    fmt::format("there is no profile {}", base::shown(arguments_.value("--profile"))),
-                    fmt::format("one of {}", base::join(names, ", ")));
-    }
-    profiles = {named};
-  }
+  CORDON_TRY(const ConfigFiles files,
+             ConfigFiles::read(invocation_, arguments_, host_.facts,
+                               {invocation_.caller.working_directory, run_.workspace, workspace_owner_}));
+  CORDON_TRY(std::vector<std::string> names, profile_names(files));
+  config_ = files.of(names);
+  run_.notes = config_.notes;
+  run_.ignored = config_.merged.ignored;
+  CORDON_TRY(denied_, denied_places(arguments_, config_.merged, {invocation_.caller.working_directory, home()}));
+  for (const policy::Text& base : config_.merged.bases) names.push_back(base.value);
+  std::vector<const ecosystem::Profile*> profiles;
+  for (const std::string& name : names)
+    if (const ecosystem::Profile* one = ecosystem::find_profile(name)) profiles.push_back(one);
   ecosystem::Surroundings surroundings{
       .home = {}, .workspace = {}, .homes = homes_, .environment = invocation_.caller.environment, .shields = nullptr};
   if (auto parsed = base::AbsPath::parse(home())) surroundings.home = *parsed;
@@ -205,9 +231,13 @@ std::string Setup::spelled(const std::string& real) const {
   return as_spelled(real, invocation_.caller.working_directory, pwd->second);
 }
 
+bool Setup::is_denied(const std::string& path) const {
+  return std::ranges::any_of(denied_, [&](const std::string& one) { return policy::config::lies_in(path, one); });
+}
+
 void Setup::read(const std::string& path, const std::string& origin) {
   if (path.starts_with("/usr/") && !path.starts_with("/usr/local/etc")) return;  // of the base
-  if (!exists(path)) return;
+  if (!exists(path) || (origin != kWorkspaceOrigin && is_denied(path))) return;
   if (std::ranges::find(run_.policy.read, path, &PathGrant::path) != run_.policy.read.end()) return;
   run_.policy.read.push_back({.written = path, .path = path, .at = {.span = {}, .source = origin}});
 }
@@ -247,7 +277,7 @@ base::Result<void, Stop> Setup::note_view(const RunView& view) {
 /// Below read-only sources: what tools keep there. Directories that hold programs may be changed for the time of the
 /// run, and are what they were after it; others are written in place, and nothing in them may be executed.
 base::Result<void, Stop> Setup::show_live(const std::string& root) {
-  read(root, "workspace");
+  read(root, kWorkspaceOrigin);
   constexpr std::array kPrograms = std::to_array<std::string_view>(
       {"node_modules", ".venv", "venv", "target", "vendor", "deps", "_build", ".gradle", ".yarn"});
   const auto levels = levels_down(root, invocation_.caller.working_directory.substr(run_.workspace.size()));
@@ -257,7 +287,7 @@ base::Result<void, Stop> Setup::show_live(const std::string& root) {
     if (declared.output->what != ecosystem::OutputClass::kOutput) continue;
     for (const std::string& level : levels) {
       const std::string path = level + "/" + std::string(name);
-      if (!is_directory_below(root, path.substr(root.size() + 1))) continue;
+      if (is_denied(path) || !is_directory_below(root, path.substr(root.size() + 1))) continue;
       if (std::ranges::find(kPrograms, name) != kPrograms.end()) {
         CORDON_OK(add_view(RunView::What::kPrivate, path, declared.origin));
       } else {
@@ -274,11 +304,11 @@ base::Result<void, Stop> Setup::show_workspace() {
   switch (command().mode) {
     case policy::WorkspaceMode::kView:
     case policy::WorkspaceMode::kReview:
-      return add_view(RunView::What::kWorkspace, root, "workspace");
+      return add_view(RunView::What::kWorkspace, root, kWorkspaceOrigin);
     case policy::WorkspaceMode::kLive:
       return show_live(root);
     case policy::WorkspaceMode::kWrite:
-      run_.policy.write.push_back({.written = root, .path = root, .at = {.span = {}, .source = "workspace"}});
+      run_.policy.write.push_back({.written = root, .path = root, .at = {.span = {}, .source = kWorkspaceOrigin}});
       return {};
   }
   return {};
@@ -300,7 +330,7 @@ base::Result<void, Stop> Setup::show_tools() {
     for (const ecosystem::RegistryFileAt& file : role.files) {
       const std::string& path = file.path.str();
       const auto same = [&](const policy::PrivateFile& other) { return other.path == path; };
-      if (std::ranges::any_of(command().files, same)) continue;
+      if (is_denied(path) || std::ranges::any_of(command().files, same)) continue;
       std::string text = ecosystem::settings_without_credentials(file.format, small_text(path));
       if (!text.empty()) command().files.push_back({.path = path, .content = std::move(text), .reason = role.origin});
     }
@@ -320,6 +350,7 @@ base::Result<void, Stop> Setup::show_tools() {
 
 base::Result<void, Stop> Setup::show_cache(const ecosystem::Root& cache) {
   const std::string& path = cache.path.str();
+  if (is_denied(path)) return {};
   if (!exists(path) && is_read_only_here(path)) {
     run_.notes.push_back({.code = "cache-without-place",
                           .text = fmt::format("{} is not there, and cannot be made where what it lies in is read-only",
@@ -414,88 +445,6 @@ void Setup::hide() {
                           .at = {}});
 }
 
-void Setup::pass_environment() {
-  for (const auto& [name, value] : invocation_.caller.environment) {
-    if (!run_.effective.passes(name)) continue;
-    run_.policy.env.push_back({.name = name, .supplied = value, .at = {.span = {}, .source = "profile"}});
-  }
-}
-
-base::Result<void, Stop> Setup::supply_environment() {
-  pass_environment();
-  auto& env = run_.policy.env;
-  const auto set = [&](const std::string& name, std::string value, const char* source) {
-    std::erase_if(env, [&](const policy::EnvGrant& grant) { return grant.name == name; });
-    env.push_back({.name = name, .supplied = std::move(value), .at = {.span = {}, .source = source}});
-  };
-  const auto& given = invocation_.caller.environment;
-  if (!command().home.empty()) set("HOME", command().home, "command");
-  if (const auto path = given.find("PATH"); path != given.end()) set("PATH", path->second, "command");
-  set("PWD", command().working_directory, "command");
-  set("GIT_OPTIONAL_LOCKS", "0", "command");  // a look at a repository is no change of its index
-  for (const std::string& name : arguments_.values("--keep-env")) {
-    if (is_reserved_variable(name))
-      return refuse(arguments_, "env-reserved", fmt::format("{} is set by the sandbox", base::shown(name)),
-                    "leave --keep-env of it out");
-    if (const auto value = given.find(name); value != given.end()) set(name, value->second, "--keep-env");
-  }
-  for (const std::string& entry : arguments_.values("--env")) {
-    const std::size_t equals = entry.find('=');
-    if (equals == std::string::npos || equals == 0)
-      return refuse(arguments_, "env-malformed",
-                    fmt::format("--env {} is not NAME=VALUE", base::shown(entry.substr(0, equals))),
-                    "--env NAME=VALUE");
-    const std::string name = entry.substr(0, equals);
-    if (is_reserved_variable(name))
-      return refuse(arguments_, "env-reserved", fmt::format("{} is set by the sandbox", base::shown(name)),
-                    "leave --env of it out");
-    set(name, entry.substr(equals + 1), "--env");
-  }
-  std::ranges::sort(env, {}, &policy::EnvGrant::name);
-  return {};
-}
-
-base::Result<std::string, Stop> Setup::absolute(const std::string& flag, const std::string& path) const {
-  const auto here = base::AbsPath::parse(invocation_.caller.working_directory);
-  std::string text = path;
-  if (text == "~" || text.starts_with("~/")) text = home() + text.substr(1);
-  const auto joined = here && !text.empty() ? here->join(text) : std::nullopt;
-  if (joined) return joined->str();
-  auto refused = refuse(arguments_, "path-malformed", fmt::format("{} needs a path", flag), flag + " PATH");
-  return base::fail(std::move(refused).error());
-}
-
-base::Result<void, Stop> Setup::add_flags() {
-  const auto add = [&](const char* flag, std::vector<PathGrant>& grants) -> base::Result<void, Stop> {
-    for (const std::string& path : arguments_.values(flag)) {
-      CORDON_TRY(std::string full, absolute(flag, path));
-      grants.push_back({.written = path, .path = std::move(full), .at = {.span = {}, .source = flag}});
-    }
-    return {};
-  };
-  CORDON_OK(add("--allow-read", run_.policy.read));
-  CORDON_OK(add("--allow-exec", run_.policy.read));
-  CORDON_OK(add("--allow-write", run_.policy.write));
-  CORDON_OK(add("--deny-read", run_.policy.deny));
-  CORDON_OK(add("--deny-exec", run_.policy.deny));
-  if (arguments_.has("--timeout")) {
-    policy::Limits& limits = run_.policy.limits;
-    limits.timeout = arguments_.value("--timeout");
-    limits.timeout_at = {.span = {}, .source = "--timeout"};
-    const auto parsed = policy::manifest::parse_duration_ms(limits.timeout);
-    if (!parsed || *parsed == 0)
-      return refuse(arguments_, "bad-timeout", fmt::format("--timeout {} is no time", base::shown(limits.timeout)),
-                    "--timeout 90s, 20m or 2h");
-    limits.timeout_ms = *parsed;
-  }
-  // What was named by hand is not hidden by a rule of thumb.
-  std::erase_if(run_.policy.deny, [&](const PathGrant& denied) {
-    return denied.at.source == ".env files" &&
-           std::ranges::find(run_.policy.read, denied.path, &PathGrant::path) != run_.policy.read.end();
-  });
-  return {};
-}
-
 AskTool Setup::asking() {
   return [this](ecosystem::Names argv) {
     ToolQuestion question{.argv = {argv.begin(), argv.end()}, .workspace = run_.workspace, .toolchains = {}};
@@ -517,12 +466,16 @@ base::Result<CommandRun, Stop> Setup::go(const policy::Posture& posture) {
   CORDON_OK(show_workspace());
   CORDON_OK(show_tools());
   CORDON_OK(show_caches());
+  add_config_grants(config_.merged, run_.policy);
   hide();
-  CORDON_OK(add_flags());
+  CORDON_OK(add_flag_grants(arguments_, {invocation_.caller.working_directory, home()}, run_.policy));
+  add_config_denies(config_.merged, run_.workspace, homes_, run_.policy, run_.notes);
   CORDON_OK(make_points());
-  CORDON_OK(supply_environment());
-  CORDON_OK(allow_network(invocation_, arguments_, run_.effective, asking(), run_.policy));
-  CORDON_OK(add_global_config(invocation_, host_.facts, run_.policy.posture));
+  CORDON_OK(supply_environment(invocation_, arguments_, run_.effective, config_.merged, run_.policy));
+  CORDON_TRY(std::vector<plan::Note> told,
+             allow_network(invocation_, arguments_, run_.effective, config_.merged, asking(), run_.policy));
+  std::ranges::move(told, std::back_inserter(run_.notes));
+  std::ranges::copy(config_.merged.allow_address, std::back_inserter(run_.policy.posture.allow_address));
   return std::move(run_);
 }
 

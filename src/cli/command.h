@@ -15,6 +15,7 @@
 #include "cli/output.h"
 #include "cli/verdict.h"
 #include "plan/outcome.h"
+#include "policy/config/asks.h"
 #include "policy/ecosystem/detect.h"
 #include "policy/ecosystem/effective.h"
 #include "policy/ecosystem/workspace.h"
@@ -49,7 +50,9 @@ struct CommandRun {
   Owner owner;
   /// Why the workspace is not shown as the command's intent asks; "" where it is.
   std::string fallback;
-  std::vector<plan::Note> notes;  ///< more that is to be said before the run
+  std::vector<plan::Note> notes;             ///< more that is to be said before the run
+  std::string chosen;                        ///< the profile of --profile; "" where the command says it
+  std::vector<policy::config::Ask> ignored;  ///< what a project's file asks for and does not get
 };
 
 /// Makes nothing that outlives the CommandRun but the caches of the project.

@@ -46,7 +46,8 @@ std::vector<plan::Note> notes_of(const CommandRun& run) {
     out.push_back({.code = "workspace-fallback",
                    .text = fmt::format("{} {}: {}", base::shown(run.workspace), shown, run.fallback),
                    .at = {}});
-  if (run.effective.profiles == std::vector<std::string>{"generic"} && run.detection.decided_by.empty())
+  if (run.chosen.empty() && run.effective.profiles == std::vector<std::string>{"generic"} &&
+      run.detection.decided_by.empty())
     out.push_back({.code = "generic-profile",
                    .text = fmt::format("no profile knows {}: a private view, and {}", base::shown(run.argv.front()),
                                        run.policy.network.empty() ? "no network" : "the network of the flags"),

@@ -3,10 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <span>
 #include <utility>
 
 #include "base/text.h"
+#include "cli/config_files.h"
 #include "cli/surroundings.h"
+#include "policy/config/network.h"
 #include "policy/ecosystem/registries.h"
 #include "policy/network/address.h"
 #include "policy/network/address_class.h"
@@ -17,6 +20,7 @@ namespace {
 
 namespace ecosystem = policy::ecosystem;
 namespace network = policy::network;
+namespace config = policy::config;
 
 constexpr std::string_view kHttps = "443";
 
@@ -92,48 +96,51 @@ base::Result<void, Stop> mistake(const Arguments& arguments, const char* flag, c
                                                usage_line(*arguments.command, 78))));
 }
 
-/// In flags `*.x` and `.x` cover x itself as well.
-std::string apex_of(std::string_view host) {
-  if (host.starts_with("*.")) return std::string(host.substr(2));
-  if (host.starts_with('.')) return std::string(host.substr(1));
-  return {};
-}
-
-bool covers(const policy::NetworkRule& rule, const std::string& denied) {
-  const std::string apex = apex_of(denied);
-  const std::string& name = apex.empty() ? denied : apex;
-  if (rule.host == denied || rule.host == name || rule.host == "*") return true;
-  if (!apex.empty() && rule.host.ends_with("." + apex)) return true;
-  const std::string wide = apex_of(rule.host);
-  return !wide.empty() && (name == wide || name.ends_with("." + wide));
+/// What the flags say, each the user's own word.
+base::Result<std::vector<config::Step>, Stop> steps_of(const Arguments& arguments) {
+  using What = config::Step::What;
+  std::vector<config::Step> out;
+  const auto step = [&](What what, HostAndPort at, const char* flag) {
+    out.push_back(
+        {.what = what, .host = std::move(at.host), .port = std::move(at.port), .at = {.span = {}, .source = flag}});
+  };
+  for (const std::string& denied : arguments.values("--deny-domain")) step(What::kDeny, split(denied), "--deny-domain");
+  for (const char* flag : {"--allow-domain", "--allow-fetch"}) {
+    for (const std::string& allowed : arguments.values(flag)) {
+      HostAndPort at = split(allowed);
+      if (auto host = network::parse_host(at.host, network::SuffixMeaning::kWithApex); !host)
+        return base::fail(mistake(arguments, flag, host.error().message).error());
+      step(What::kAllow, std::move(at), flag);
+    }
+  }
+  if (arguments.has("--no-proxy")) step(What::kAnyHttps, {}, "--no-proxy");
+  return out;
 }
 
 }  // namespace
 
-base::Result<void, Stop> allow_network(const Invocation& invocation, const Arguments& arguments,
-                                       const ecosystem::Effective& effective, const AskTool& ask,
-                                       policy::Policy& policy) {
+base::Result<std::vector<plan::Note>, Stop> allow_network(const Invocation& invocation, const Arguments& arguments,
+                                                          const ecosystem::Effective& effective,
+                                                          const config::Merged& merged, const AskTool& ask,
+                                                          policy::Policy& policy) {
   Reach reach(invocation, ask, policy);
   for (const ecosystem::RegistryRole& role : effective.registries) reach.add_role(role);
   for (const ecosystem::NamedText& domain : effective.domains) {
     const HostAndPort at = split(domain.value);
     reach.add(at.host, at.port, domain.origin);
   }
-  for (const std::string& denied : arguments.values("--deny-domain")) {
-    const HostAndPort at = split(denied);
-    std::erase_if(policy.network, [&](const policy::NetworkRule& rule) { return covers(rule, at.host); });
+  std::vector<plan::Note> notes;
+  CORDON_TRY(const std::vector<config::Step> flags, steps_of(arguments));
+  for (const std::span<const config::Step> steps : {std::span(merged.network), std::span(flags)}) {
+    for (const config::Taken& taken : config::apply_steps(steps, policy.network))
+      notes.push_back(
+          {.code = "every-host-taken-away",
+           .text = fmt::format("{} lets the command reach every host, and {} takes one away: as no rule says "
+                               "all but one, only named hosts are reached",
+                               base::shown(origin_words(taken.rule)), base::shown(origin_words(taken.by))),
+           .at = {}});
   }
-  for (const char* flag : {"--allow-domain", "--allow-fetch"}) {
-    for (const std::string& allowed : arguments.values(flag)) {
-      const HostAndPort at = split(allowed);
-      if (auto host = network::parse_host(at.host, network::SuffixMeaning::kWithApex); !host)
-        return mistake(arguments, flag, host.error().message);
-      reach.add(at.host, at.port, flag);
-      if (const std::string apex = apex_of(at.host); !apex.empty()) reach.add(apex, at.port, flag);
-    }
-  }
-  if (arguments.has("--no-proxy")) reach.add("*", std::string(kHttps), "--no-proxy");
-  return {};
+  return notes;
 }
 
 }  // namespace cordon::cli

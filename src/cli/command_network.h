@@ -9,6 +9,8 @@
 #include <vector>
 
 #include "cli/verdict.h"
+#include "plan/plan.h"
+#include "policy/config/merge.h"
 #include "policy/ecosystem/effective.h"
 
 namespace cordon::cli {
@@ -16,8 +18,10 @@ namespace cordon::cli {
 /// Asks a tool where its registry is: its whole output, or "" where it does not say.
 using AskTool = std::function<std::string(policy::ecosystem::Names argv)>;
 
-base::Result<void, Stop> allow_network(const Invocation& invocation, const Arguments& arguments,
-                                       const policy::ecosystem::Effective& effective, const AskTool& ask,
-                                       policy::Policy& policy);
+/// The profile's hosts, then what the configuration and then the flags add and take away. What there is to say of it.
+base::Result<std::vector<plan::Note>, Stop> allow_network(const Invocation& invocation, const Arguments& arguments,
+                                                          const policy::ecosystem::Effective& effective,
+                                                          const policy::config::Merged& config, const AskTool& ask,
+                                                          policy::Policy& policy);
 
 }  // namespace cordon::cli

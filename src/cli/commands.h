@@ -26,6 +26,7 @@ int approve(Context& context, const Arguments& arguments);
 int inspect(Context& context, const Arguments& arguments);
 int explain(Context& context, const Arguments& arguments);
 int changes(Context& context, const Arguments& arguments);
+int trust(Context& context, const Arguments& arguments);
 int doctor(Context& context, const Arguments& arguments);
 int profiles(Context& context, const Arguments& arguments);
 int version(Context& context, const Arguments& arguments);

@@ -19,8 +19,16 @@ std::string command_names() {
 
 std::string flags_of(const CommandRow& command) {
   std::string out = "--help";
-  for (const OptionRow& option : command.options) out += fmt::format(" {}", option.name);
+  for (const OptionRow& option : command.options)
+    out += fmt::format("{}{} {}", option.brief.empty() ? "" : " ", option.brief, option.name);
   return out;
+}
+
+std::string file_flags_of(const CommandRow& command) {
+  std::string out;
+  for (const OptionRow& option : command.options)
+    if (option.complete == Complete::kFile) out += fmt::format(" {} {}", option.brief, option.name);
+  return out + " ";
 }
 
 /// What stands behind a flag or as an operand, as `compgen` arguments.
@@ -41,12 +49,12 @@ std::string bash_operands(const CommandRow& command) {
 std::string bash() {
   std::string cases;
   for (const CommandRow& command : commands()) {
-    cases +=
-        fmt::format("    {}) flags='{}'; operands=({}) ;;\n", command.name, flags_of(command), bash_operands(command));
+    cases += fmt::format("    {}) flags='{}'; files='{}'; operands=({}) ;;\n", command.name, flags_of(command),
+                         file_flags_of(command), bash_operands(command));
   }
   return fmt::format(R"(# bash completion for cordon; made by: cordon completion bash
 _cordon() {{
-  local word=${{COMP_WORDS[COMP_CWORD]}} previous=${{COMP_WORDS[COMP_CWORD-1]}} flags= operands=()
+  local word=${{COMP_WORDS[COMP_CWORD]}} previous=${{COMP_WORDS[COMP_CWORD-1]}} flags= files= operands=()
   if [[ $COMP_CWORD -eq 1 ]]; then
     mapfile -t COMPREPLY < <(compgen -W '{}' -- "$word")
     return
@@ -54,7 +62,7 @@ _cordon() {{
   case ${{COMP_WORDS[1]}} in
 {}    *) return ;;
   esac
-  if [[ $previous == --report ]]; then
+  if [[ $files == *" $previous "* ]]; then
     mapfile -t COMPREPLY < <(compgen -f -- "$word")
   elif [[ $word == -* ]]; then
     mapfile -t COMPREPLY < <(compgen -W "$flags" -- "$word")
@@ -83,7 +91,10 @@ std::string zsh_option(const OptionRow& option) {
   const std::string value =
       option.value.empty() ? ""
                            : fmt::format(":{}:{}", option.value, option.complete == Complete::kFile ? "_files" : "");
-  return fmt::format("'{}{}[{}]{}'", many, option.name, quoted_help(option.help), value);
+  const auto row = [&](std::string_view name) {
+    return fmt::format("'{}{}[{}]{}'", many, name, quoted_help(option.help), value);
+  };
+  return option.brief.empty() ? row(option.name) : row(option.brief) + " " + row(option.name);
 }
 
 std::string zsh_operand(const CommandRow& command) {
@@ -137,7 +148,9 @@ std::string fish() {
     const std::string when = fmt::format("-n '__fish_seen_subcommand_from {}'", command.name);
     for (const OptionRow& option : command.options) {
       const std::string value = option.value.empty() ? "" : option.complete == Complete::kFile ? " -r -F" : " -r";
-      out += fmt::format("complete -c cordon {} -l {}{} -d '{}'\n", when, option.name.substr(2), value, option.help);
+      const std::string brief = option.brief.empty() ? "" : fmt::format(" -s {}", option.brief.substr(1));
+      out += fmt::format("complete -c cordon {}{} -l {}{} -d '{}'\n", when, brief, option.name.substr(2), value,
+                         option.help);
     }
     if (command.complete == Complete::kFile) out += fmt::format("complete -c cordon {} -F\n", when);
     if (command.complete == Complete::kShell) out += fmt::format("complete -c cordon {} -a 'bash zsh fish'\n", when);

@@ -24,7 +24,7 @@ std::string one_command(const CommandRow& command, const report::Style& style) {
   std::vector<std::vector<std::string>> rows;
   for (const OptionRow& option : command.options) {
     const std::string name =
-        option.value.empty() ? std::string(option.name) : fmt::format("{} {}", option.name, option.value);
+        option.value.empty() ? names_of(option) : fmt::format("{} {}", names_of(option), option.value);
     rows.push_back(
         {name, std::string(option.help) + (option.times == Times::kMany ? "; may stand several times" : "")});
   }

@@ -5,6 +5,7 @@
 #include "base/text.h"
 #include "cli/command.h"
 #include "cli/commands.h"
+#include "cli/config_files.h"
 #include "cli/state.h"
 #include "cli/verdict.h"
 #include "report/json.h"
@@ -14,6 +15,32 @@ namespace cordon::cli {
 
 namespace {
 
+using Json = nlohmann::ordered_json;
+
+struct Line {
+  std::string what, value, origin;
+};
+
+std::vector<Line> lines_of(const CommandRun& run) {
+  std::vector<Line> out;
+  const auto paths = [&](const char* what, const std::vector<policy::PathGrant>& grants) {
+    for (const policy::PathGrant& grant : grants) out.push_back({what, grant.path, origin_words(grant.at)});
+  };
+  paths("read", run.policy.read);
+  paths("write", run.policy.write);
+  paths("hide", run.policy.deny);
+  for (const policy::PrivatePlace& place : run.policy.command->places)
+    out.push_back({"own", place.target, place.reason});
+  for (const policy::NetworkRule& rule : run.policy.network)
+    out.push_back({"reach", fmt::format("{}:{}", rule.host, rule.port), origin_words(rule.at)});
+  for (const policy::Text& block : run.policy.posture.allow_address)
+    out.push_back({"address", block.value, origin_words(block.at)});
+  for (const policy::EnvGrant& grant : run.policy.env) out.push_back({"env", grant.name, origin_words(grant.at)});
+  for (const policy::config::Ask& ask : run.ignored)
+    out.push_back({"ignored", policy::config::in_words(ask), origin_words(ask.at)});
+  return out;
+}
+
 /// What a command's run would be given, and from where each of it comes.
 std::string summary(const CommandRun& run) {
   const policy::Command& command = *run.policy.command;
@@ -21,20 +48,27 @@ std::string summary(const CommandRun& run) {
                      : command.mode == policy::WorkspaceMode::kLive  ? "live"
                      : command.mode == policy::WorkspaceMode::kWrite ? "write"
                                                                      : "review";
-  std::string out = fmt::format("profiles   {}\n", policy::ecosystem::why(run.detection));
+  std::string out =
+      fmt::format("profiles   {}\n", run.chosen.empty() ? policy::ecosystem::why(run.detection)
+                                                        : fmt::format("{} (--profile): {}", base::shown(run.chosen),
+                                                                      base::join(run.effective.profiles, ", ")));
   out += fmt::format("workspace  {}  {}{}\n", base::shown(run.workspace), mode,
                      run.because.empty() ? "" : fmt::format("  (root by {})", base::shown(run.because)));
-  const auto line = [&](std::string_view what, const std::string& value, const std::string& origin) {
-    out += fmt::format("{:<10} {}  {}\n", what, base::shown(value), base::shown(origin));
-  };
-  for (const policy::PathGrant& grant : run.policy.read) line("read", grant.path, grant.at.source);
-  for (const policy::PathGrant& grant : run.policy.write) line("write", grant.path, grant.at.source);
-  for (const policy::PathGrant& grant : run.policy.deny) line("hide", grant.path, grant.at.source);
-  for (const policy::PrivatePlace& place : command.places) line("own", place.target, place.reason);
-  for (const policy::NetworkRule& rule : run.policy.network)
-    line("reach", fmt::format("{}:{}", rule.host, rule.port), rule.at.source);
-  for (const policy::EnvGrant& grant : run.policy.env) line("env", grant.name, grant.at.source);
+  for (const Line& one : lines_of(run))
+    out += fmt::format("{:<10} {}  {}\n", one.what, base::shown(one.value), base::shown(one.origin));
+  for (const plan::Note& note : run.notes) out += fmt::format("note       {}\n", note.text);
   return out + "\n";
+}
+
+/// The same for a program. Values of variables are never shown.
+Json summary_json(const CommandRun& run) {
+  Json out = {{"profiles", run.effective.profiles}, {"workspace", run.workspace}};
+  for (const Line& one : lines_of(run))
+    out[one.what].push_back({{"value", base::escape(one.value)}, {"origin", base::escape(one.origin)}});
+  Json notes = Json::array();
+  for (const plan::Note& note : run.notes) notes.push_back({{"code", note.code}, {"text", note.text}});
+  out["notes"] = std::move(notes);
+  return out;
 }
 
 int inspect_command(Context& context, const Arguments& arguments, Host& host, const policy::Posture& posture) {
@@ -47,8 +81,15 @@ int inspect_command(Context& context, const Arguments& arguments, Host& host, co
   auto decided = verdict(run->policy, host, Probing::kProbe);
   if (!decided) return stopped(decided.error());
   if (const auto* refusal = std::get_if<plan::Refusal>(&*decided)) return stopped(stop(report::refused(*refusal)));
-  if (!json) context.output.print(summary(*run));
-  show_plan(context, std::get<plan::Plan>(*decided), json);
+  const auto& plan = std::get<plan::Plan>(*decided);
+  if (json) {
+    Json document = report::plan_json(plan);
+    document["command"] = summary_json(*run);
+    context.output.print(report::document(document));
+  } else {
+    context.output.print(summary(*run));
+    show_plan(context, plan, false);
+  }
   return context.output.broken() ? kRefused : 0;
 }
 

@@ -22,28 +22,37 @@ constexpr OptionRow kUpstreamProxy{"--upstream-proxy", "URL",
 constexpr OptionRow kProxyEnv{"--proxy-env", "", "tell the target of a proxy: HTTP_PROXY and its kind"};
 
 constexpr OptionRow of_command(std::string_view name, std::string_view value, std::string_view help,
-                               Times times = Times::kOnce, Complete complete = Complete::kNothing) {
-  return {name, value, help, times, complete, Door::kCommand};
+                               Times times = Times::kOnce, Complete complete = Complete::kNothing,
+                               std::string_view brief = {}) {
+  return {name, value, help, times, complete, Door::kCommand, brief};
 }
 constexpr OptionRow kProfile =
-    of_command("--profile", "NAME", "the ecosystem's profile, instead of what the command says");
+    of_command("--profile", "NAME", "the ecosystem's profile, instead of what the command says", Times::kOnce,
+               Complete::kNothing, "-p");
 constexpr OptionRow kWorkspace =
     of_command("--workspace", "MODE", "view, live, write or review: what of the workspace the command may write");
-constexpr OptionRow kAllowDomain =
-    of_command("--allow-domain", "HOST", "reach this HOST or HOST:PORT too (443)", Times::kMany);
-constexpr OptionRow kAllowFetch = of_command("--allow-fetch", "HOST", "as --allow-domain", Times::kMany);
-constexpr OptionRow kDenyDomain =
-    of_command("--deny-domain", "HOST", "do not reach this host of the profile", Times::kMany);
+constexpr OptionRow kAllowDomain = of_command("--allow-domain", "HOST", "reach this HOST or HOST:PORT too (443)",
+                                              Times::kMany, Complete::kNothing, "-n");
+constexpr OptionRow kAllowFetch =
+    of_command("--allow-fetch", "HOST", "as --allow-domain", Times::kMany, Complete::kNothing, "-f");
+constexpr OptionRow kDenyDomain = of_command("--deny-domain", "HOST", "do not reach this host of the profile",
+                                             Times::kMany, Complete::kNothing, "-N");
 constexpr OptionRow kAllowRead =
     of_command("--allow-read", "PATH", "show this file or directory too", Times::kMany, Complete::kFile);
 constexpr OptionRow kAllowWrite =
-    of_command("--allow-write", "PATH", "let the command write there", Times::kMany, Complete::kFile);
+    of_command("--allow-write", "PATH", "let the command write there", Times::kMany, Complete::kFile, "-w");
 constexpr OptionRow kAllowExec =
-    of_command("--allow-exec", "PATH", "show this tree, to be executed from", Times::kMany, Complete::kFile);
-constexpr OptionRow kDenyRead = of_command("--deny-read", "PATH", "hide this path", Times::kMany, Complete::kFile);
-constexpr OptionRow kDenyExec = of_command("--deny-exec", "PATH", "hide this program", Times::kMany, Complete::kFile);
+    of_command("--allow-exec", "PATH", "show this tree, to be executed from", Times::kMany, Complete::kFile, "-e");
+constexpr OptionRow kDenyRead =
+    of_command("--deny-read", "PATH", "hide this path", Times::kMany, Complete::kFile, "-r");
+constexpr OptionRow kDenyExec =
+    of_command("--deny-exec", "PATH", "hide this program", Times::kMany, Complete::kFile, "-E");
 constexpr OptionRow kKeepEnv = of_command("--keep-env", "NAME", "pass this variable of yours", Times::kMany);
 constexpr OptionRow kTimeout = of_command("--timeout", "TIME", "end the run after this long: 90s, 20m, 2h");
+constexpr OptionRow kConfig =
+    of_command("--config", "FILE", "a configuration of yours for this run", Times::kOnce, Complete::kFile, "-c");
+constexpr OptionRow kTrustProject =
+    of_command("--trust-project-config", "", "believe the project's configuration for this run, all of it");
 constexpr OptionRow kNoProxy = of_command("--no-proxy", "", "reach any host on port 443 (not limited to hosts)");
 
 constexpr std::array kOfBoth = {
@@ -61,6 +70,8 @@ constexpr std::array kOfBoth = {
     kDenyExec,
     kKeepEnv,
     kTimeout,
+    kConfig,
+    kTrustProject,
     kAsk,
     kAllowAddress,
     kUpstreamProxy,
@@ -113,6 +124,11 @@ constexpr std::array kApproveFlags = {
     OptionRow{"--pin", "", "let the stamp cover the entrypoint's content too"},
     kAcceptAlias,
 };
+constexpr std::array kTrustFlags = {
+    OptionRow{"--yes", "", "trust it without asking"},
+    OptionRow{"--list", "", "show what is trusted"},
+    OptionRow{"--forget", "", "trust it no more"},
+};
 constexpr auto kInspectFlags =
     joined(std::array{OptionRow{"--strict", "", "plan as run --strict would"},
                       OptionRow{"--allow-degraded", "", "plan as run --allow-degraded would"}},
@@ -141,6 +157,9 @@ constexpr std::array kCommands = {
                JsonShape::kDocument, explain},
     CommandRow{"changes", "[ID] [apply|discard]", Operands::kWords, Complete::kNothing,
                "what runs changed beside their outputs, kept for a week", kChangesFlags, JsonShape::kDocument, changes},
+    CommandRow{"trust", "FILE", Operands::kOptional, Complete::kFile,
+               "read what a project's configuration asks for, then trust exactly that", kTrustFlags, JsonShape::kNone,
+               trust},
     CommandRow{"doctor", "", Operands::kNone, Complete::kNothing,
                "what this host can hold, and the mend for what it cannot", kJsonOnlyFlags, JsonShape::kDocument,
                doctor},
@@ -179,6 +198,10 @@ const CommandRow* find_command(std::string_view name) {
 const OptionRow* find_option(const CommandRow& command, std::string_view name) {
   const auto found = std::ranges::find(command.options, name, &OptionRow::name);
   return found == command.options.end() ? nullptr : &*found;
+}
+
+std::string names_of(const OptionRow& option) {
+  return (option.brief.empty() ? "" : std::string(option.brief) + ", ") + std::string(option.name);
 }
 
 }  // namespace cordon::cli

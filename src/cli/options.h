@@ -5,6 +5,7 @@
 #pragma once
 
 #include <span>
+#include <string>
 #include <string_view>
 
 namespace cordon::cli {
@@ -25,7 +26,11 @@ struct OptionRow {
   Times times = Times::kOnce;
   Complete complete = Complete::kNothing;
   Door door = Door::kBoth;
+  std::string_view brief = {};  ///< "-p"; empty for none
 };
+
+/// "-p, --profile"
+std::string names_of(const OptionRow& option);
 
 /// kWords: up to two, which the command tells apart; its `operand` says how they are written.
 enum class Operands { kNone, kOne, kOptional, kWords, kRun };

@@ -84,10 +84,11 @@ void declare(CLI::App& app, const CommandRow& command, Collected& into) {
   app.add_flag("-h,--help", into.switches["--help"]);
   for (const OptionRow& option : command.options) {
     const std::string name(option.name);
+    const std::string names = option.brief.empty() ? name : std::string(option.brief) + "," + name;
     if (option.value.empty())
-      app.add_flag(name, into.switches[name]);
+      app.add_flag(names, into.switches[name]);
     else
-      app.add_option(name, into.values[name])->expected(1)->allow_extra_args(false)->take_all();
+      app.add_option(names, into.values[name])->expected(1)->allow_extra_args(false)->take_all();
   }
 }
 

@@ -122,5 +122,23 @@ TEST(Parse, UsageLinesAreWrapped) {
   }
 }
 
+TEST(Parse, ShortFlagsAreTheBuildSandboxs) {
+  const Arguments arguments =
+      parsed("run", {"-p", "node", "-n", "a.x", "-n", "b.x", "-N", "c.x",    "-w", "w",   "-r", "r",
+                     "-e", "e",    "-E", "E",   "-f", "f.x", "-c", "c.yaml", "--", "npm", "-p"});
+  EXPECT_EQ(arguments.value("--profile"), "node");
+  EXPECT_THAT(arguments.values("--allow-domain"), ElementsAre("a.x", "b.x"));
+  EXPECT_THAT(arguments.values("--deny-domain"), ElementsAre("c.x"));
+  EXPECT_THAT(arguments.values("--allow-write"), ElementsAre("w"));
+  EXPECT_THAT(arguments.values("--deny-read"), ElementsAre("r"));
+  EXPECT_THAT(arguments.values("--allow-exec"), ElementsAre("e"));
+  EXPECT_THAT(arguments.values("--deny-exec"), ElementsAre("E"));
+  EXPECT_THAT(arguments.values("--allow-fetch"), ElementsAre("f.x"));
+  EXPECT_EQ(arguments.value("--config"), "c.yaml");
+  EXPECT_THAT(arguments.after, ElementsAre("npm", "-p"));
+  EXPECT_EQ(mistake("run", {"-p", "node", "--profile", "rust", "--", "x"}).code, "flag-given-twice");
+  EXPECT_THAT(mistake("run", {"-p"}).message, HasSubstr("--profile needs a NAME"));
+}
+
 }  // namespace
 }  // namespace cordon::cli

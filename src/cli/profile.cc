@@ -1,4 +1,5 @@
 #include "cli/profile.h"
+#include "cli/config_files.h"
 
 #include <fmt/format.h>
 
@@ -10,7 +11,6 @@
 #include "cli/choosing.h"
 #include "cli/commands.h"
 #include "cli/draft_file.h"
-#include "cli/global_config.h"
 #include "cli/question.h"
 #include "cli/subject.h"
 #include "cli/watched_run.h"

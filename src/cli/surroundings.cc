@@ -143,12 +143,6 @@ bool is_directory_below(const std::string& root, const std::string& below) {
       .has_value();
 }
 
-bool is_reserved_variable(std::string_view name) {
-  constexpr std::array kReserved = std::to_array<std::string_view>(
-      {"HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "http_proxy", "https_proxy", "no_proxy", "TMPDIR", "TMP", "TEMP"});
-  return name.starts_with("CORDON_") || std::ranges::find(kReserved, name) != kReserved.end();
-}
-
 policy::WorkspaceMode in_policy(policy::ecosystem::WorkspaceMode mode) {
   using Shown = policy::ecosystem::WorkspaceMode;
   if (mode == Shown::kLive) return policy::WorkspaceMode::kLive;

@@ -36,9 +36,6 @@ std::string small_text(const std::string& path);
 /// A directory at `below` in `root`, reached through no link: what a link in a project leads to is not the project's.
 bool is_directory_below(const std::string& root, const std::string& below);
 
-/// Names that the sandbox sets itself.
-bool is_reserved_variable(std::string_view name);
-
 policy::WorkspaceMode in_policy(policy::ecosystem::WorkspaceMode mode);
 
 /// `root`, and each directory on the way down `below` it ("/a/b", or "").

@@ -1,4 +1,5 @@
 #include "cli/verdict.h"
+#include "cli/config_files.h"
 
 #include <fmt/format.h>
 
@@ -7,7 +8,6 @@
 #include "base/abs_path.h"
 #include "base/text.h"
 #include "cli/command_places.h"
-#include "cli/global_config.h"
 #include "cli/leavings.h"
 #include "cli/network_flags.h"
 #include "cli/own_places.h"

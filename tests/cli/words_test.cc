@@ -42,11 +42,11 @@ TEST_F(Words, WithoutACommandTheUsageIsShownAndNothingSucceeds) {
 
 TEST_F(Words, AnUnknownCommandListsTheOnesThereAre) {
   const Finished said = says({"frobnicate"});
-  EXPECT_EQ(
-      said.err,
-      "cordon: error: there is no command \"frobnicate\"\n"
-      "  mend: cordon help lists the commands\n"
-      "usage: cordon run|profile|validate|approve|inspect|explain|changes|doctor|profiles|version|completion|help …\n");
+  EXPECT_EQ(said.err,
+            "cordon: error: there is no command \"frobnicate\"\n"
+            "  mend: cordon help lists the commands\n"
+            "usage: cordon "
+            "run|profile|validate|approve|inspect|explain|changes|trust|doctor|profiles|version|completion|help …\n");
   EXPECT_EQ(said.code, 125);
 }
 

@@ -3,18 +3,15 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <iterator>
 #include <nlohmann/json.hpp>
 #include <set>
-#include <span>
 
 #include "base/text.h"
 #include "kernel/file.h"
 #include "policy/approval/journal.h"
 #include "policy/approval/new_file.h"
 #include "policy/approval/private_directory.h"
-#include "policy/approval/steady_read.h"
-#include "policy/approval/walk.h"
+#include "policy/approval/record_text.h"
 
 namespace cordon::policy::approval {
 namespace {
@@ -24,30 +21,6 @@ using nlohmann::json;
 constexpr std::size_t kMostBytes = 8U << 20U;
 
 std::string file_name(std::string_view real_path) { return journal_entry_name(real_path) + ".leads-to"; }
-
-/// Paths are bytes; JSON holds text. Hexadecimal keeps two different paths two different texts.
-std::string to_hex(std::string_view bytes) {
-  std::string out;
-  for (const char byte : bytes) fmt::format_to(std::back_inserter(out), "{:02x}", static_cast<unsigned char>(byte));
-  return out;
-}
-
-std::optional<std::string> from_hex(std::string_view text) {
-  const auto digit = [](char c) { return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1; };
-  if (text.size() % 2 != 0) return std::nullopt;
-  std::string out;
-  for (std::size_t i = 0; i < text.size(); i += 2) {
-    const int high = digit(text[i]), low = digit(text[i + 1]);
-    if (high < 0 || low < 0) return std::nullopt;
-    out.push_back(static_cast<char>(high * 16 + low));
-  }
-  return out;
-}
-
-std::optional<std::string> bytes_at(const json& object, const char* key) {
-  const auto found = object.find(key);
-  return found == object.end() || !found->is_string() ? std::nullopt : from_hex(found->get_ref<const std::string&>());
-}
 
 std::string record_text(const LandingRecord& record) {
   json landings = json::array();
@@ -82,14 +55,6 @@ LandingReading unusable(std::string why) {
   return {.state = LandingReading::State::kUntrusted, .record = {}, .why = std::move(why)};
 }
 
-std::optional<std::string> content_of(base::FdView object) {
-  auto file = reopen(object, O_RDONLY);
-  if (!file) return std::nullopt;
-  std::string text;
-  const auto end = read_steadily(*file, kMostBytes, [&](std::string_view bytes) { text.append(bytes); });
-  return end && *end == ReadEnd::kComplete ? std::optional(std::move(text)) : std::nullopt;
-}
-
 std::vector<std::string> places_of(const std::vector<Landing>& landings, std::string_view what) {
   std::vector<std::string> out;
   for (const Landing& landing : landings)
@@ -109,7 +74,7 @@ LandingReading read_landings(const std::string& directory, std::string_view real
   const Opened file = open_private_file(place.fd, file_name(real_path), caller);
   if (file.state == Opened::State::kAbsent) return {};
   if (file.state == Opened::State::kUntrusted) return unusable(file.why);
-  const auto text = content_of(file.fd);
+  const auto text = content_of(file.fd, kMostBytes);
   auto record = text ? parse_record(*text) : std::nullopt;
   if (!record) return unusable("it is not one that Cordon wrote");
   if (record->fingerprint != fingerprint || record->manifest_path != real_path) return {};

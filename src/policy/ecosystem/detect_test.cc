@@ -192,5 +192,17 @@ TEST(Detect, a_strange_name_is_quoted) {
             "node (package.json in \"/w\\n\")");
 }
 
+TEST(ProfileCalled, KnowsTheUsualNamesInAnyCase) {
+  for (const char* word : {"node", "Node", "js", "NodeJS", "javascript"}) {
+    const Profile* found = profile_called(word);
+    ASSERT_NE(found, nullptr) << word;
+    EXPECT_EQ(found->name, "node");
+  }
+  EXPECT_EQ(profile_called("kt"), find_profile("java"));
+  EXPECT_EQ(profile_called("py"), find_profile("python"));
+  EXPECT_EQ(profile_called("no"), nullptr);
+  EXPECT_EQ(profile_called(""), nullptr);
+}
+
 }  // namespace
 }  // namespace cordon::policy::ecosystem

@@ -1,6 +1,9 @@
 #include "policy/ecosystem/profile.h"
 
 #include <algorithm>
+#include <array>
+#include <string>
+#include <utility>
 
 #include "base/check.h"
 
@@ -127,6 +130,25 @@ const Profile* find_profile(std::string_view name) {
   const auto all = profiles();
   const auto at = std::ranges::lower_bound(all, name, {}, &Profile::name);
   return at != all.end() && at->name == name ? &*at : nullptr;
+}
+
+const Profile* profile_called(std::string_view word) {
+  constexpr std::array kNames = std::to_array<std::pair<std::string_view, std::string_view>>({{"nodejs", "node"},
+                                                                                              {"js", "node"},
+                                                                                              {"javascript", "node"},
+                                                                                              {"rs", "rust"},
+                                                                                              {"py", "python"},
+                                                                                              {"ex", "elixir"},
+                                                                                              {"jvm", "java"},
+                                                                                              {"scala", "java"},
+                                                                                              {"kotlin", "java"},
+                                                                                              {"kt", "java"},
+                                                                                              {"sbt", "java"}});
+  std::string low(word);
+  std::ranges::transform(low, low.begin(), [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; });
+  if (const Profile* found = find_profile(low)) return found;
+  const auto at = std::ranges::find(kNames, low, &std::pair<std::string_view, std::string_view>::first);
+  return at == kNames.end() ? nullptr : find_profile(at->second);
 }
 
 const Profile& generic_profile() {

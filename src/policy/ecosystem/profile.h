@@ -176,6 +176,8 @@ struct Profile {
 
 std::span<const Profile> profiles();  ///< sorted by name; "generic" is one of them
 const Profile* find_profile(std::string_view name);
+/// As a person types it: in any case, or by another usual name ("js").
+const Profile* profile_called(std::string_view word);
 const Profile& generic_profile();
 
 }  // namespace cordon::policy::ecosystem

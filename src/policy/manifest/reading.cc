@@ -31,6 +31,10 @@ void Reading::error(std::string code, const Node& node, std::string message, std
   problems_.error(std::move(code), span(node), std::move(message), std::move(hint));
 }
 
+void Reading::error_at(std::string code, base::Span at, std::string message, std::string hint) {
+  problems_.error(std::move(code), std::move(at), std::move(message), std::move(hint));
+}
+
 void Reading::note(base::Severity severity, std::string code, const Node& node, std::string message, std::string hint) {
   problems_.note(severity, std::move(code), span(node), std::move(message), std::move(hint));
 }

@@ -48,6 +48,9 @@ class Reading {
   /// An entry of a list, or a value that must be there, that is null.
   void null_entry(const Node& node, Rule rule, std::string_view label);
   void error(std::string code, const Node& node, std::string message, std::string hint = {});
+  void error_at(std::string code, base::Span at, std::string message, std::string hint);
+  /// A value that broke its rule, with the caret under the bytes that did.
+  void report(const Node& node, std::string_view label, const Fault& fault);
   void note(base::Severity severity, std::string code, const Node& node, std::string message, std::string hint = {});
   [[nodiscard]] bool full() const { return problems_.full(); }
   /// True where an unknown key was answered by "did you mean" this one.
@@ -60,7 +63,6 @@ class Reading {
   void pairs(const Node& node, std::string_view what, std::span<const std::string_view> names,
              const std::function<void(std::size_t, const Pair&)>& each);
   void unknown_key(const Node& key, std::string_view what, std::span<const std::string_view> names);
-  void report(const Node& node, std::string_view label, const Fault& fault);
   void warn_of_expansion(const Node& node, std::string_view label);
 
   const Source& source_;
