@@ -138,4 +138,14 @@ std::string ask_tool(const Invocation& invocation, CommandPlaces& places, const 
   return answer;
 }
 
+AskTool asking_tools(const Invocation& invocation, CommandPlaces& places, const std::string& workspace,
+                     const policy::ecosystem::Effective& effective) {
+  return [&](policy::ecosystem::Names argv) {
+    ToolQuestion question{.argv = {argv.begin(), argv.end()}, .workspace = workspace, .toolchains = {}};
+    for (const policy::ecosystem::Root& root : effective.toolchains)
+      if (exists(root.path.str())) question.toolchains.push_back(root.path.str());
+    return ask_tool(invocation, places, question);
+  };
+}
+
 }  // namespace cordon::cli

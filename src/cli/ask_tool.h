@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "cli/command_network.h"
 #include "cli/command_places.h"
 #include "cli/verdict.h"
 
@@ -19,5 +20,9 @@ struct ToolQuestion {
 
 /// Its standard output, at most 4 KiB; "" where it says nothing, fails, or is not there.
 std::string ask_tool(const Invocation& invocation, CommandPlaces& places, const ToolQuestion& question);
+
+/// As allow_network() asks: with what the profiles show of toolchains. The arguments must outlive it.
+AskTool asking_tools(const Invocation& invocation, CommandPlaces& places, const std::string& workspace,
+                     const policy::ecosystem::Effective& effective);
 
 }  // namespace cordon::cli

@@ -56,6 +56,7 @@ class Setup {
   base::Result<void, Stop> show_workspace();
   base::Result<void, Stop> show_live(const std::string& root);
   base::Result<void, Stop> show_caches();
+  base::Result<void, Stop> show_installs();
   base::Result<void, Stop> make_points();
   base::Result<void, Stop> make_point_of(const std::string& path);
   base::Result<void, Stop> show_cache(const ecosystem::Root& cache);
@@ -66,7 +67,6 @@ class Setup {
   base::Result<void, Stop> show_tools();
   base::Result<void, Stop> show_toolchain(const ecosystem::Root& root);
   [[nodiscard]] bool is_read_only_here(const std::string& path) const;
-  AskTool asking();
   void hide();
   [[nodiscard]] std::string spelled(const std::string& real) const;
   [[nodiscard]] std::string view_obstacle() const;
@@ -351,13 +351,6 @@ base::Result<void, Stop> Setup::show_tools() {
 base::Result<void, Stop> Setup::show_cache(const ecosystem::Root& cache) {
   const std::string& path = cache.path.str();
   if (is_denied(path)) return {};
-  if (!exists(path) && is_read_only_here(path)) {
-    run_.notes.push_back({.code = "cache-without-place",
-                          .text = fmt::format("{} is not there, and cannot be made where what it lies in is read-only",
-                                              base::shown(path)),
-                          .at = {}});
-    return {};
-  }
   if (cache.cache == ecosystem::CacheClass::kContent && is_directory(path) && view_obstacle().empty())
     return add_view(RunView::What::kCache, path, cache.origin);
   const std::string name = fmt::format("{}-{}", policy::manifest::sha256_hex(path).substr(0, 12), cache.path.name());
@@ -380,6 +373,18 @@ bool Setup::is_read_only_here(const std::string& path) const {
   });
 }
 
+/// Programs for a person go where that person's own shell finds them: only at the end, and only after a question.
+base::Result<void, Stop> Setup::show_installs() {
+  if (run_.detection.intent != ecosystem::Intent::kTool) return {};
+  for (const ecosystem::Root& root : run_.effective.installs) {
+    const std::string& path = root.path.str();
+    const bool given = std::ranges::find(run_.policy.write, path, &PathGrant::path) != run_.policy.write.end();
+    if (given || is_denied(path)) continue;
+    if (is_directory(path) && view_obstacle().empty()) CORDON_OK(add_view(RunView::What::kInstalls, path, root.origin));
+  }
+  return {};
+}
+
 base::Result<void, Stop> Setup::show_caches() {
   for (const ecosystem::Root& cache : run_.effective.caches) CORDON_OK(show_cache(cache));
   return {};
@@ -387,6 +392,14 @@ base::Result<void, Stop> Setup::show_caches() {
 
 /// After all that is shown is known.
 base::Result<void, Stop> Setup::make_points() {
+  std::erase_if(command().places, [&](const policy::PrivatePlace& place) {
+    if (exists(place.target) || !is_read_only_here(place.target)) return false;
+    run_.notes.push_back({.code = "cache-without-place",
+                          .text = fmt::format("{} is not there, and cannot be made where what it lies in is read-only",
+                                              base::shown(place.target)),
+                          .at = {}});
+    return true;
+  });
   std::vector<std::string> inner;
   for (const policy::PrivatePlace& place : command().places) inner.push_back(place.target);
   for (const PathGrant& grant : run_.policy.read) inner.push_back(grant.path);
@@ -445,15 +458,6 @@ void Setup::hide() {
                           .at = {}});
 }
 
-AskTool Setup::asking() {
-  return [this](ecosystem::Names argv) {
-    ToolQuestion question{.argv = {argv.begin(), argv.end()}, .workspace = run_.workspace, .toolchains = {}};
-    for (const ecosystem::Root& root : run_.effective.toolchains)
-      if (exists(root.path.str())) question.toolchains.push_back(root.path.str());
-    return ask_tool(invocation_, *run_.places, question);
-  };
-}
-
 base::Result<CommandRun, Stop> Setup::go(const policy::Posture& posture) {
   run_.policy.posture = posture;
   run_.policy.command.emplace();
@@ -470,10 +474,12 @@ base::Result<CommandRun, Stop> Setup::go(const policy::Posture& posture) {
   hide();
   CORDON_OK(add_flag_grants(arguments_, {invocation_.caller.working_directory, home()}, run_.policy));
   add_config_denies(config_.merged, run_.workspace, homes_, run_.policy, run_.notes);
+  CORDON_OK(show_installs());
   CORDON_OK(make_points());
   CORDON_OK(supply_environment(invocation_, arguments_, run_.effective, config_.merged, run_.policy));
   CORDON_TRY(std::vector<plan::Note> told,
-             allow_network(invocation_, arguments_, run_.effective, config_.merged, asking(), run_.policy));
+             allow_network(invocation_, arguments_, run_.effective, config_.merged,
+                           asking_tools(invocation_, *run_.places, run_.workspace, run_.effective), run_.policy));
   std::ranges::move(told, std::back_inserter(run_.notes));
   std::ranges::copy(config_.merged.allow_address, std::back_inserter(run_.policy.posture.allow_address));
   return std::move(run_);

@@ -31,7 +31,7 @@ LookedUp look_up(const host::Caller& caller, const std::string& word);
 
 /// What a view is of, and where its layers lie.
 struct RunView {
-  enum class What : std::uint8_t { kWorkspace, kCache, kPrivate };
+  enum class What : std::uint8_t { kWorkspace, kCache, kPrivate, kInstalls };
   What what = What::kWorkspace;
   std::string path;  ///< as granted, on the host
   ViewPlace place;

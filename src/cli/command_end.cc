@@ -11,6 +11,8 @@
 #include "cli/command.h"
 #include "cli/kept_place.h"
 #include "cli/output_classes.h"
+#include "cli/question.h"
+#include "cli/surroundings.h"
 #include "enforce/promote/kept.h"
 #include "enforce/promote/promote.h"
 #include "kernel/file.h"
@@ -45,9 +47,39 @@ class End {
     if (auto done = end_cache(view); !done) failed(view, done.error());
   }
 
+  /// What was built for a person arrives where that person's shell looks only when the person says so, each by name.
+  void installs(RunView& view) {
+    const std::string names = new_programs(view);
+    if (names.empty()) return;
+    const std::string place = base::shown(view.path);
+    const Answer answer = ended_well() && succeeded()
+                              ? ask(fmt::format("cordon: may {} be added to {}? [y/N] ", names, place))
+                              : Answer::kNobody;
+    if (answer == Answer::kYes) return cache(view);
+    notes_.push_back(
+        {.code = "not-installed",
+         .text = answer == Answer::kNo
+                     ? fmt::format("not added to {}: {}", place, names)
+                     : fmt::format("not added to {}, since nobody was asked: {}; --allow-write {} lets the "
+                                   "command write there itself",
+                                   place, names, base::quote(view.path)),
+         .at = {}});
+  }
+
   std::vector<plan::Note> take() { return std::move(notes_); }
 
  private:
+  /// The entries that the host's directory does not have: "a, b".
+  static std::string new_programs(const RunView& view) {
+    std::vector<std::string> names;
+    const auto upper = open_below(view.place.directory, "upper");
+    if (!upper) return {};
+    for (const std::string& name : names_in(*upper))
+      if (!kernel::statx(view.lower, name.c_str(), AT_SYMLINK_NOFOLLOW)) names.push_back(base::shown(name));
+    std::ranges::sort(names);
+    return base::join(names, ", ");
+  }
+
   /// A run that a limit, a lapse or a failure of ours ended promotes nothing.
   [[nodiscard]] bool ended_well() const {
     return outcome_.executed && !outcome_.setup_error && outcome_.lapses.empty() &&
@@ -203,6 +235,7 @@ std::vector<plan::Note> end_command(CommandRun& run, const plan::Plan& plan, con
   for (RunView& view : run.views) {
     if (view.what == RunView::What::kWorkspace) end.workspace(view);
     if (view.what == RunView::What::kCache) end.cache(view);
+    if (view.what == RunView::What::kInstalls) end.installs(view);
   }
   return end.take();
 }

@@ -14,6 +14,7 @@
 
 #include "base/text.h"
 #include "cli/kept_place.h"
+#include "cli/surroundings.h"
 #include "enforce/promote/promote.h"
 #include "enforce/promote/remove_tree.h"
 #include "kernel/file.h"
@@ -68,20 +69,6 @@ base::Result<base::Fd> make_directory(base::FdView parent, const std::string& na
       return base::fail(kernel::error_at(given.error(), name));
   }
   return fd;
-}
-
-std::vector<std::string> names_in(base::FdView directory) {
-  std::vector<std::string> names;
-  auto readable = kernel::openat(directory, ".", O_RDONLY | O_DIRECTORY);
-  if (!readable) return names;
-  const std::unique_ptr<DIR, int (*)(DIR*)> stream(::fdopendir(readable->get()), &::closedir);
-  if (!stream) return names;
-  static_cast<void>(readable->release());
-  while (const dirent* entry = ::readdir(stream.get())) {
-    const std::string_view name = entry->d_name;
-    if (name != "." && name != "..") names.emplace_back(name);
-  }
-  return names;
 }
 
 /// The lock goes last: while it stands, another sweep waits for what is in the directory.

@@ -167,6 +167,7 @@ json profile_json(const Profile& profile) {
           {"commands", commands_json(profile)},
           {"markers", list(profile.markers)},
           {"toolchains", places_json(profile.toolchains)},
+          {"installs", places_json(profile.installs)},
           {"read", places_json(profile.read)},
           {"kept_out", places_json(profile.credentials)},
           {"caches", caches_json(profile)},
@@ -198,6 +199,7 @@ std::string profile_text(const Profile& profile, const report::Style& style) {
   row("commands", commands_of(profile));
   row("markers", joined(profile.markers));
   row("run and read", places(profile.toolchains));
+  row("installs to", places(profile.installs));
   row("read", places(profile.read));
   row("kept out", places(profile.credentials));
   row("caches", caches(profile, CacheClass::kContent));

@@ -477,6 +477,8 @@ int Job::go() {
   }
   report::Report report = report::make_report(*plan, *outcome);
   explain_watched(*host_, opened_->policy, *plan, *outcome, report);
+  if (command_)
+    for (report::Denial& denial : report.denials) denial.grant = report::as_flag(denial.grant);
   return conclude(std::move(report));
 }
 

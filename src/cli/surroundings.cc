@@ -143,6 +143,20 @@ bool is_directory_below(const std::string& root, const std::string& below) {
       .has_value();
 }
 
+std::vector<std::string> names_in(base::FdView directory) {
+  std::vector<std::string> names;
+  auto readable = kernel::openat(directory, ".", O_RDONLY | O_DIRECTORY);
+  if (!readable) return names;
+  const std::unique_ptr<DIR, int (*)(DIR*)> stream(::fdopendir(readable->get()), &::closedir);
+  if (!stream) return names;
+  static_cast<void>(readable->release());
+  while (const dirent* entry = ::readdir(stream.get())) {
+    const std::string_view name = entry->d_name;
+    if (name != "." && name != "..") names.emplace_back(name);
+  }
+  return names;
+}
+
 policy::WorkspaceMode in_policy(policy::ecosystem::WorkspaceMode mode) {
   using Shown = policy::ecosystem::WorkspaceMode;
   if (mode == Shown::kLive) return policy::WorkspaceMode::kLive;

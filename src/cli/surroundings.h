@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/abs_path.h"
+#include "base/fd.h"
 #include "plan/host_facts.h"
 #include "policy/ecosystem/detect.h"
 #include "policy/policy.h"
@@ -40,6 +41,9 @@ policy::WorkspaceMode in_policy(policy::ecosystem::WorkspaceMode mode);
 
 /// `root`, and each directory on the way down `below` it ("/a/b", or "").
 std::vector<std::string> levels_down(const std::string& root, const std::string& below);
+
+/// The names in a directory, in no order.
+std::vector<std::string> names_in(base::FdView directory);
 
 bool exists(const std::string& path);
 bool is_directory(const std::string& path);

@@ -114,5 +114,17 @@ TEST(EgressReport, ARequestThatAsksForNoTunnelIsUntunneled) {
   EXPECT_THAT(verdict_event(report_of({})), Not(HasSubstr("untunneled")));
 }
 
+TEST(Report, AFlagSaysAsMuchAsALineOfAManifest) {
+  EXPECT_EQ(as_flag(network_grant("a.example", 443)), "--allow-domain a.example");
+  EXPECT_EQ(as_flag(network_grant("a.example", 0)), "--allow-domain a.example");
+  EXPECT_EQ(as_flag(network_grant("a.example", 22)), "--allow-domain a.example:22");
+  EXPECT_EQ(as_flag("read: [/a/b]"), "--allow-read /a/b");
+  EXPECT_EQ(as_flag("write: [~/x]"), "--allow-write ~/x");
+  EXPECT_EQ(as_flag("exec: all"), "exec: all");
+  Report report = report_of({to(Reach::kDenied, Way::kDirect, "a.example", 22)});
+  for (Denial& denial : report.denials) denial.grant = as_flag(denial.grant);
+  EXPECT_THAT(text(report, {}), testing::HasSubstr("to allow it: --allow-domain a.example:22"));
+}
+
 }  // namespace
 }  // namespace cordon::report

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <optional>
 
 #include "base/check.h"
 #include "base/text.h"
@@ -166,6 +167,23 @@ bool is_untunneled(const plan::Destination& one) {
 std::string network_grant(const std::string& host, std::uint16_t port) {
   const std::string text = port == 0 ? "PORT" : fmt::format("'{}'", port);
   return fmt::format("network: [{{host: {}, port: {}}}]", yaml_host(host), text);
+}
+
+std::string as_flag(const std::string& grant) {
+  const auto inner = [&](std::string_view before, std::string_view after) -> std::optional<std::string> {
+    if (!grant.starts_with(before) || !grant.ends_with(after)) return std::nullopt;
+    return grant.substr(before.size(), grant.size() - before.size() - after.size());
+  };
+  if (const auto path = inner("read: [", "]")) return "--allow-read " + *path;
+  if (const auto path = inner("write: [", "]")) return "--allow-write " + *path;
+  const auto rule = inner("network: [{host: ", "}]");
+  constexpr std::string_view kPort = ", port: ";
+  const std::size_t at = rule ? rule->rfind(kPort) : std::string::npos;
+  if (at == std::string::npos) return grant;
+  std::string port = rule->substr(at + kPort.size());
+  std::erase(port, '\'');
+  const std::string host = rule->substr(0, at);
+  return "--allow-domain " + host + (port == "PORT" || port == "443" ? "" : ":" + port);
 }
 
 std::vector<LayerLine> planned_layers(const plan::Plan& plan) {

@@ -92,6 +92,10 @@ bool is_untunneled(const plan::Destination& one);
 /// "network: [{host: a.example, port: '443'}]"; with the word PORT where `port` is 0, as of a lookup.
 std::string network_grant(const std::string& host, std::uint16_t port);
 
+/// The flag of `run -- COMMAND` that is as much as this line of a manifest: "--allow-domain a.example", "--allow-read
+/// x". Itself where no flag is.
+std::string as_flag(const std::string& grant);
+
 /// Layers as planned, before anything ran: for refusals, `inspect` and `validate`.
 std::vector<LayerLine> planned_layers(const plan::Plan& plan);
 

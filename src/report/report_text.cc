@@ -136,8 +136,13 @@ void say_grants(Lines& lines, const Report& report) {
   std::vector<std::string_view> said;
   for (const Denial& denial : report.denials) {
     const bool told = std::ranges::find(said, std::string_view(denial.grant)) != said.end();
-    if (said.size() == most || told || denial.grant.empty() || is_of_a_path(denial)) continue;
+    const bool is_flag = denial.grant.starts_with("--");
+    if (said.size() == most || told || denial.grant.empty() || (is_of_a_path(denial) && !is_flag)) continue;
     said.emplace_back(denial.grant);
+    if (is_flag) {
+      lines.mend("to allow it: " + denial.grant);
+      continue;
+    }
     const bool port_unknown = denial.act == "look-up";
     lines.mend(fmt::format("to allow it, write in the manifest: {}{}", denial.grant,
                            port_unknown ? " with the port that it is to reach there" : ""));

@@ -139,8 +139,9 @@ TEST_P(Egress, AnInnerAddressIsBlockedUntilTheOperatorOpensIt) {
 }
 
 TEST_P(Egress, WhatTheGuardBlocksIsSaidWhileTheClientStillTries) {
-  const std::string manifest = scene.manifest(program(
-      "/bin/bash", {"-c", "echo > /dev/tcp/inner.example/8080; read -r line"}, rules({{"inner.example", "*"}})));
+  const std::string manifest = scene.manifest(
+      program("/bin/bash", {"-c", "for i in 1 2 3; do echo > /dev/tcp/inner.example/8080; done; read -r line"},
+              rules({{"inner.example", "*"}})));
   Running running = scene.cordon({"run", "--allow-unapproved", manifest}).pty().start();
   EXPECT_TRUE(running.expect("blocked: inner.example:8080")) << running.seen();
   EXPECT_TRUE(running.expect("--allow-address")) << running.seen();

@@ -103,5 +103,31 @@ TEST_P(CommandOutputs, WhatAToolMakesAgainIsNeitherMadeNorKept) {
   EXPECT_TRUE(beside.says("kept 1 other change (src/b.py)")) << beside;
 }
 
+TEST_P(CommandOutputs, AProgramForAPersonIsAddedWhenThePersonSaysSo) {
+  const Sources sources(scene);
+  scene.tree().write("home/.cargo/bin/old", "old\n", 0755);
+  const std::string script = "cd " + scene.home() + "/.cargo/bin && echo evil > old; echo new > tool; chmod +x tool";
+  // What the profile's words mean is decided by the first of them: `cargo install` is one that puts programs there.
+  scene.tree().write("work/bin/cargo", "#!/bin/sh\n" + script + "\n", 0755);
+  const auto install = [&](const std::vector<std::string>& flags) {
+    std::vector<std::string> words = {"run"};
+    words.insert(words.end(), flags.begin(), flags.end());
+    words.insert(words.end(), {"--allow-read", scene.in_work("bin"), "--", scene.in_work("bin/cargo"), "install"});
+    return scene.cordon(words).in(scene.in_work("project"));
+  };
+  const Finished nobody = install({}).run();
+  EXPECT_EQ(nobody.code, 0) << nobody;
+  EXPECT_TRUE(nobody.says("since nobody was asked: tool; --allow-write")) << nobody;
+  EXPECT_FALSE(scene.tree().exists("home/.cargo/bin/tool"));
+  for (const char* answer : {"n\n", "y\n"}) {
+    Running running = install({}).pty().start();
+    EXPECT_TRUE(running.expect("be added to")) << running.seen();
+    running.type(answer);
+    const Finished done = running.wait();
+    EXPECT_EQ(scene.tree().exists("home/.cargo/bin/tool"), answer[0] == 'y') << done;
+  }
+  EXPECT_EQ(scene.tree().read("home/.cargo/bin/old"), "old\n") << "what stood there is nobody's to change";
+}
+
 }  // namespace
 }  // namespace cordon::test

@@ -32,6 +32,7 @@ Profile read_profile(const Reader& reader, const Node& root) {
   out.commands = reader.interactive(reader.names(fields, "interactive"), out.commands);
   out.markers = reader.names(fields, "markers");
   out.toolchains = reader.places(fields.take("toolchains"));
+  out.installs = reader.places(fields.take("installs"));
   out.read = reader.places(fields.take("read"));
   out.credentials = reader.places(fields.take("config_with_credentials"));
   out.caches = reader.caches(fields.take("caches"));

@@ -104,6 +104,7 @@ std::string section(const ecosystem::Profile& profile) {
   line(out, "Commands", commands(profile));
   line(out, "Markers", list(profile.markers));
   line(out, "Toolchains", places(profile.toolchains));
+  line(out, "Programs are installed to", places(profile.installs));
   line(out, "Read", places(profile.read));
   line(out, "Kept out", places(profile.credentials));
   line(out, "Content caches", caches(profile, ecosystem::CacheClass::kContent));

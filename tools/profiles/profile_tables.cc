@@ -91,6 +91,7 @@ std::string Writer::profile(const ecosystem::Profile& one) {
       array("Command", one.commands, [this](const auto& row) { return command(row); }),
       names(one.markers),
       places(one.toolchains),
+      places(one.installs),
       places(one.read),
       places(one.credentials),
       places(one.caches),

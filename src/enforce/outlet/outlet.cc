@@ -26,6 +26,7 @@ constexpr std::uint64_t kSilenceMs = 2'000;  // as docs/network.md says
 constexpr std::uint64_t kStartMs = 10'000;   // a machine that is short of everything still starts a program in that
 constexpr int kFarewellMs = 3'000;
 constexpr std::size_t kMostResolverStarts = 16;
+constexpr std::uint64_t kTriesBeforeTold = 2;
 constexpr std::size_t kMostBlockedTold = 3;  // at once; the report has all
 
 Result<void> worded(kernel::Sys<void> done) {
@@ -169,10 +170,13 @@ void Outlet::take(const egress::Record& record) {
   }
 }
 
-/// A client may go on asking for minutes: whoever waits for it wants to know now.
+/// A client may go on asking for minutes: whoever waits for it wants to know now. One that asks once and goes on
+/// without (an update check) can wait for the report.
 void Outlet::note_blocked(const egress::Row& row) {
-  if (row.verdict != egress::Verdict::kGuardBlocked || !row.address || rows_.contains(row.id)) return;
-  if (blocked_told_ == kMostBlockedTold) return;
+  if (row.verdict != egress::Verdict::kGuardBlocked || !row.address || row.count < kTriesBeforeTold) return;
+  const auto known = rows_.find(row.id);
+  const bool is_news = known == rows_.end() || known->second.count < kTriesBeforeTold;
+  if (!is_news || blocked_told_ == kMostBlockedTold) return;
   ++blocked_told_;
   blocked_.push_back(destinations_of({{row.id, row}}).front());
 }

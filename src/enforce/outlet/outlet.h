@@ -59,7 +59,7 @@ class Outlet {
   std::vector<Asked> take_questions() { return std::exchange(questions_, {}); }
   /// Of these, what nobody waits for any more.
   std::vector<std::uint64_t> take_gone() { return std::exchange(gone_, {}); }
-  /// What the address guard blocked for the first time, of granted hosts; the first few of a run.
+  /// What the address guard blocked for the second time, of granted hosts; the first few of a run.
   std::vector<plan::Destination> take_blocked() { return std::exchange(blocked_, {}); }
   /// To a question that was taken, now or later.
   void answer(std::uint64_t id, GateAnswer answer);

@@ -134,6 +134,7 @@ void Combining::add_movers(const Profile& profile, std::span<const Place> places
 void Combining::add(const Profile& profile) {
   out_.profiles.emplace_back(profile.name);
   add_seen(profile, profile.toolchains, "toolchains", out_.toolchains);
+  add_seen(profile, profile.installs, "installs", out_.installs);
   add_seen(profile, profile.read, "read", out_.read);
   add_caches(profile);
   add_credentials(profile);

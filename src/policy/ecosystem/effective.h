@@ -64,6 +64,7 @@ struct RegistryRole {
 
 struct Effective {
   std::vector<std::string> profiles;
+  std::vector<Root> installs;
   std::vector<Root> toolchains;  ///< read and execute; sorted by path, none below another of the same list
   std::vector<Root> read;
   std::vector<Root> caches;       ///< sorted by path; one may lie below another

@@ -164,6 +164,7 @@ struct Profile {
   std::span<const Command> commands;
   Names markers;                       ///< names; "*.csproj" where they begin with '*'
   std::span<const Place> toolchains;   ///< read and execute
+  std::span<const Place> installs;     ///< where the ecosystem's tools put programs for a person
   std::span<const Place> read;         ///< configuration without credentials, data
   std::span<const Place> credentials;  ///< configuration that may hold credentials: never enters
   std::span<const Place> caches;
