@@ -362,6 +362,8 @@ base::Result<void, Stop> Setup::show_cache(const ecosystem::Root& cache) {
   auto place = run_.places->cache(run_.workspace, name);
   if (!place) return failed(place.error());
   command().places.push_back({.source = *place, .target = path, .reason = cache.origin});
+  const bool is_fresh = cache.cache == ecosystem::CacheClass::kContent && !exists(path);
+  if (is_fresh && path.starts_with(home() + "/")) run_.fresh_caches.push_back({.path = path, .place = *place});
   return {};
 }
 

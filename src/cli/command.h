@@ -38,6 +38,12 @@ struct RunView {
   base::Fd lower;  ///< the directory itself: at the end its path may lead to another
 };
 
+/// A cache of content that the host does not have yet: what the run fetches makes it.
+struct FreshCache {
+  std::string path;   ///< where it will be
+  std::string place;  ///< where the run filled it
+};
+
 struct CommandRun {
   policy::Policy policy;
   policy::ecosystem::Detection detection;
@@ -47,6 +53,7 @@ struct CommandRun {
   std::vector<std::string> argv;
   std::optional<CommandPlaces> places;
   std::vector<RunView> views;
+  std::vector<FreshCache> fresh_caches;
   Owner owner;
   /// Why the workspace is not shown as the command's intent asks; "" where it is.
   std::string fallback;

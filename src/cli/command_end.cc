@@ -15,6 +15,7 @@
 #include "cli/surroundings.h"
 #include "enforce/promote/kept.h"
 #include "enforce/promote/promote.h"
+#include "enforce/promote/remove_tree.h"
 #include "kernel/file.h"
 #include "kernel/inode.h"
 
@@ -45,6 +46,14 @@ class End {
 
   void cache(RunView& view) {
     if (auto done = end_cache(view); !done) failed(view, done.error());
+  }
+
+  void fresh_cache(const FreshCache& cache) {
+    if (auto done = make_cache(cache); !done)
+      notes_.push_back({.code = "not-promoted",
+                        .text = fmt::format("what the command fetched for {} stays with the project: {}",
+                                            base::shown(cache.path), base::to_string(done.error())),
+                        .at = {}});
   }
 
   /// What was built for a person arrives where that person's shell looks only when the person says so, each by name.
@@ -212,6 +221,30 @@ class End {
     return {};
   }
 
+  base::Result<void> make_cache(const FreshCache& cache) {
+    const auto place = kernel::openat(kernel::kHere, cache.place.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
+    if (!ended_well() || !place || names_in(*place).empty()) return {};
+    promote::Task task = promotion_rules(caller_umask());
+    CORDON_TRY(task.destination, CommandPlaces::make_in_home(run_.policy.command->home, cache.path, run_.owner));
+    CORDON_TRY(task.upper, open_again(*place, cache.place));
+    CORDON_TRY(const std::string scratch, run_.places->directory("scratch"));
+    CORDON_TRY(task.scratch, open_below(run_.places->root(), (run_.places->id() + "/scratch").c_str()));
+    task.since = run_.places->began();
+    task.workspace = cache.path;
+    task.uid = run_.owner.uid;
+    task.gid = run_.owner.gid;
+    task.shields.clear();
+    CORDON_OK(promote::promote_new_entries(task));
+    for (const std::string& name : names_in(*place)) CORDON_OK(promote::remove_tree(*place, name));
+    return {};
+  }
+
+  static base::Result<base::Fd> open_again(const base::Fd& directory, const std::string& path) {
+    auto fd = kernel::duplicate(directory, 3);
+    if (!fd) return base::fail(kernel::error_at(fd.error(), path));
+    return std::move(*fd);
+  }
+
   void failed(const RunView& view, const base::Error& error) {
     notes_.push_back({.code = "not-promoted",
                       .text = fmt::format("what the command wrote in {} could not be taken over: {}",
@@ -237,6 +270,7 @@ std::vector<plan::Note> end_command(CommandRun& run, const plan::Plan& plan, con
     if (view.what == RunView::What::kCache) end.cache(view);
     if (view.what == RunView::What::kInstalls) end.installs(view);
   }
+  for (const FreshCache& cache : run.fresh_caches) end.fresh_cache(cache);
   return end.take();
 }
 

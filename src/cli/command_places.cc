@@ -172,6 +172,15 @@ base::Result<std::string> CommandPlaces::cache(const std::string& workspace, con
   return place + "/" + name;
 }
 
+base::Result<base::Fd> CommandPlaces::make_in_home(const std::string& home, const std::string& path, Owner owner) {
+  CORDON_TRY(base::Fd at, named(kernel::openat(kernel::kHere, home.c_str(), O_RDONLY | O_DIRECTORY), home));
+  const std::string below = path.substr(home.size() + 1);
+  for (const std::string_view name : base::split(below, '/')) {
+    CORDON_TRY(at, make_directory(at, std::string(name), &owner));
+  }
+  return at;
+}
+
 /// What stands there and is another kind of thing was made by an earlier run, and is no place.
 base::Result<void> CommandPlaces::make_point(const std::string& place, std::string_view below, Point last) {
   CORDON_TRY(base::Fd at,

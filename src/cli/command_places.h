@@ -62,6 +62,10 @@ class CommandPlaces {
   enum class Point : std::uint8_t { kDirectory, kFile };
   static base::Result<void> make_point(const std::string& place, std::string_view below, Point last);
 
+  /// Makes the directories from the caller's home down to `path`, which lies in it, through no link; the last is
+  /// opened.
+  static base::Result<base::Fd> make_in_home(const std::string& home, const std::string& path, Owner owner);
+
   /// One view of a workspace at a time: two of them would promote over each other. Waits for another run's, which
   /// `waiting` says once; but not for one of the same job (a pipeline's other end may wait for us): false there.
   base::Result<bool> hold_view_of(const std::string& workspace, const std::function<void(pid_t)>& waiting);

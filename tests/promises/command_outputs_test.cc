@@ -129,5 +129,20 @@ TEST_P(CommandOutputs, AProgramForAPersonIsAddedWhenThePersonSaysSo) {
   EXPECT_EQ(scene.tree().read("home/.cargo/bin/old"), "old\n") << "what stood there is nobody's to change";
 }
 
+TEST_P(CommandOutputs, WhatWasFetchedByItsDigestIsThereForTheNextProject) {
+  const Sources sources(scene);
+  scene.tree().write("work/other/package.json", "{}\n");
+  const std::string store = scene.home() + "/.npm/_cacache/content-v2";
+  const Finished first =
+      sources.run("mkdir -p " + store + "/sha512/aa && echo content > " + store + "/sha512/aa/bb", "node");
+  EXPECT_EQ(scene.tree().read("home/.npm/_cacache/content-v2/sha512/aa/bb"), "content\n") << first;
+  const auto in_other = [&](const std::string& script) {
+    return scene.cordon({"run", "--profile", "node", "--", "sh", "-c", script}).in(scene.in_work("other")).run();
+  };
+  EXPECT_EQ(in_other("cat " + store + "/sha512/aa/bb").out, "content\n");
+  const Finished poison = in_other("echo evil > " + store + "/sha512/aa/bb; echo new > " + store + "/sha512/cc");
+  EXPECT_EQ(scene.tree().read("home/.npm/_cacache/content-v2/sha512/aa/bb"), "content\n") << poison;
+}
+
 }  // namespace
 }  // namespace cordon::test
