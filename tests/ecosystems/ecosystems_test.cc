@@ -179,6 +179,72 @@ TEST_P(Ecosystem, JavaCompilesAndRuns) {
   project.expect_untouched();
 }
 
+TEST_P(Ecosystem, CargoBuildsAWorkspaceWithABuildScriptAndAProcMacro) {
+  const Checkout project(scene);
+  project.file("Cargo.toml", "[workspace]\nresolver = \"2\"\nmembers = [\"app\", \"mac\"]\n");
+  project.file("mac/Cargo.toml",
+               "[package]\nname = \"mac\"\nversion = \"0.1.0\"\nedition = \"2021\"\n[lib]\nproc-macro = true\n");
+  project.file("mac/src/lib.rs",
+               "#[proc_macro]\npub fn answer(_: proc_macro::TokenStream) -> proc_macro::TokenStream { "
+               "let _ = std::process::Command::new(\"sh\").arg(\"evil.sh\").status(); \"42\".parse().unwrap() }\n");
+  project.file("app/Cargo.toml",
+               "[package]\nname = \"app\"\nversion = \"0.1.0\"\nedition = \"2021\"\nbuild = \"build.rs\"\n"
+               "[dependencies]\nmac = { path = \"../mac\" }\n");
+  project.file("app/build.rs",
+               "fn main() { let _ = std::process::Command::new(\"sh\").current_dir(\"..\").arg(\"evil.sh\").status(); "
+               "println!(\"cargo:rustc-env=MADE=script\"); }\n");
+  project.file("app/src/main.rs",
+               "fn main() { println!(\"{} {}\", env!(\"MADE\"), mac::answer!()); }\n"
+               "#[test]\nfn it() { assert_eq!(mac::answer!(), 42) }\n");
+  project.file("evil.sh", kHostile);
+  project.file(".gitignore", "target/\n");
+  project.commit();
+  const Finished built = project.run({"cargo", "build", "--offline"});
+  EXPECT_EQ(built.code, 0) << built;
+  EXPECT_EQ(project.outside("./target/debug/app").out, "script 42\n") << built;
+  EXPECT_TRUE(project.has("Cargo.lock")) << built;
+  const Finished tested = project.run({"cargo", "test", "--offline"}, "/app");
+  EXPECT_THAT(tested.out, HasSubstr("1 passed")) << tested;
+  project.expect_untouched({"Cargo.lock"});
+  const Finished added =
+      project.run({"cargo", "add", "--offline", "--dev", "--path", "../mac", "--rename", "again"}, "/app");
+  EXPECT_EQ(added.code, 0) << added;
+  EXPECT_THAT(project.read("app/Cargo.toml").value_or(""), HasSubstr("dev-dependencies")) << added;
+  project.expect_untouched({"Cargo.lock", "app/Cargo.toml"});
+}
+
+TEST_P(Ecosystem, CMakeConfiguresAndBuildsWhereItIsTold) {
+  const Checkout project(scene);
+  project.file("CMakeLists.txt",
+               "cmake_minimum_required(VERSION 3.20)\nproject(p C)\nadd_executable(app main.c)\n"
+               "add_custom_command(TARGET app POST_BUILD COMMAND sh ${CMAKE_SOURCE_DIR}/evil.sh || true "
+               "WORKING_DIRECTORY ${CMAKE_SOURCE_DIR})\n");
+  project.file("main.c", "#include <stdio.h>\nint main(void) { puts(\"built\"); return 0; }\n");
+  project.file("evil.sh", kHostile);
+  project.commit();
+  const Finished configured = project.run({"cmake", "-B", "out2", "-G", "Ninja"});
+  EXPECT_EQ(configured.code, 0) << configured;
+  const Finished built = project.run({"cmake", "--build", "out2"});
+  EXPECT_EQ(built.code, 0) << built;
+  EXPECT_EQ(project.outside("./out2/app").out, "built\n") << built;
+  ASSERT_EQ(project.outside("rm -rf out2").code, 0);
+  project.expect_untouched();
+}
+
+TEST_P(Ecosystem, AProgramThatMakeBuildsBesideItsSourcesArrives) {
+  const Checkout project(scene);
+  project.file("Makefile", "prog: main.o\n\tcc -o $@ main.o\n\tsh evil.sh\nclean:\n\trm -f prog main.o\n");
+  project.file("main.c", "#include <stdio.h>\nint main(void) { puts(\"built\"); return 0; }\n");
+  project.file("evil.sh", kHostile);
+  project.commit();
+  const Finished made = project.run({"make"});
+  EXPECT_EQ(project.outside("./prog").out, "built\n") << made;
+  const Finished cleaned = project.run({"make", "clean"});
+  EXPECT_FALSE(project.has("prog")) << cleaned;
+  EXPECT_FALSE(project.has("main.o")) << cleaned;
+  project.expect_untouched();
+}
+
 TEST_P(Ecosystem, ADirectoryOfAMonorepoAndAWorktreeAreWorkedInAsTheyAre) {
   const Checkout project(scene);
   project.file("packages/a/package.json",
