@@ -68,7 +68,7 @@ class Setup {
   base::Result<void, Stop> show_toolchain(const ecosystem::Root& root);
   [[nodiscard]] bool is_read_only_here(const std::string& path) const;
   void hide();
-  [[nodiscard]] std::string spelled(const std::string& real) const;
+  [[nodiscard]] std::string spelled(const std::string& real) const { return as_spelled(real, invocation_.caller); }
   [[nodiscard]] std::string view_obstacle() const;
   [[nodiscard]] bool is_denied(const std::string& path) const;
   void read(const std::string& path, const std::string& origin);
@@ -217,18 +217,12 @@ base::Result<void, Stop> Setup::hold_workspace() {
   auto held = run_.places->hold_view_of(run_.workspace, waiting);
   if (!held) return failed(held.error());
   if (*held) return {};
-  run_.fallback = "another run of the same job has its view";
+  run_.fallback = "another run of the same job has its view";  // and may wait for us
   if (arguments_.has("--workspace"))
     return refuse(arguments_, "view-held", fmt::format("{} of this workspace", run_.fallback),
                   "one after the other, or --workspace live");
   command().mode = policy::WorkspaceMode::kLive;
   return {};
-}
-
-std::string Setup::spelled(const std::string& real) const {
-  const auto pwd = invocation_.caller.environment.find("PWD");
-  if (pwd == invocation_.caller.environment.end()) return real;
-  return as_spelled(real, invocation_.caller.working_directory, pwd->second);
 }
 
 bool Setup::is_denied(const std::string& path) const {
@@ -280,6 +274,7 @@ base::Result<void, Stop> Setup::show_live(const std::string& root) {
   read(root, kWorkspaceOrigin);
   constexpr std::array kPrograms = std::to_array<std::string_view>(
       {"node_modules", ".venv", "venv", "target", "vendor", "deps", "_build", ".gradle", ".yarn"});
+  const Tracked tracked = tracked_in(root);
   const auto levels = levels_down(root, invocation_.caller.working_directory.substr(run_.workspace.size()));
   for (const ecosystem::DeclaredOutput& declared : run_.effective.outputs) {
     const std::string_view name = declared.output->name;
@@ -288,7 +283,8 @@ base::Result<void, Stop> Setup::show_live(const std::string& root) {
     for (const std::string& level : levels) {
       const std::string path = level + "/" + std::string(name);
       if (is_denied(path) || !is_directory_below(root, path.substr(root.size() + 1))) continue;
-      if (std::ranges::find(kPrograms, name) != kPrograms.end()) {
+      const bool is_source = tracked.holds(path.substr(root.size() + 1));
+      if (is_source || std::ranges::find(kPrograms, name) != kPrograms.end()) {
         CORDON_OK(add_view(RunView::What::kPrivate, path, declared.origin));
       } else {
         run_.policy.write.push_back({.written = path, .path = path, .at = {.span = {}, .source = declared.origin}});
@@ -319,8 +315,9 @@ base::Result<void, Stop> Setup::show_toolchain(const ecosystem::Root& root) {
   const auto needs_point = [&](const ecosystem::Root& cache) {
     return cache.path != root.path && cache.path.is_within(root.path) && !exists(cache.path.str());
   };
-  const bool any = is_directory(root.path.str()) && std::ranges::any_of(run_.effective.caches, needs_point);
-  if (any && view_obstacle().empty()) return add_view(RunView::What::kPrivate, root.path.str(), root.origin);
+  if (is_directory(root.path.str()) && std::ranges::any_of(run_.effective.caches, needs_point) &&
+      view_obstacle().empty())
+    return add_view(RunView::What::kPrivate, root.path.str(), root.origin);
   read(root.path.str(), root.origin);
   return {};
 }
@@ -330,13 +327,14 @@ base::Result<void, Stop> Setup::show_tools() {
     for (const ecosystem::RegistryFileAt& file : role.files) {
       const std::string& path = file.path.str();
       const auto same = [&](const policy::PrivateFile& other) { return other.path == path; };
-      if (is_denied(path) || std::ranges::any_of(command().files, same)) continue;
+      if (std::ranges::any_of(command().files, same)) continue;  // a project's deny does not undo the user's settings
       std::string text = ecosystem::settings_without_credentials(file.format, small_text(path));
-      if (!text.empty()) command().files.push_back({.path = path, .content = std::move(text), .reason = role.origin});
+      command().files.push_back({.path = path, .content = std::move(text), .reason = role.origin});
     }
   }
   for (const ecosystem::Root& root : run_.effective.toolchains) CORDON_OK(show_toolchain(root));
-  if (const std::string package = package_of(run_.policy.entrypoint.path); !package.empty()) read(package, "command");
+  if (const std::string package = package_of(run_.policy.entrypoint.path, run_.workspace); !package.empty())
+    read(package, "command");
   if (const std::string git = repository_of(run_.workspace); !git.empty()) read(git, "repository of the worktree");
   for (const ecosystem::Root& root : run_.effective.read) {
     // What is the machine's own, and not a home's, joins the base.
@@ -362,8 +360,8 @@ base::Result<void, Stop> Setup::show_cache(const ecosystem::Root& cache) {
   auto place = run_.places->cache(run_.workspace, name);
   if (!place) return failed(place.error());
   command().places.push_back({.source = *place, .target = path, .reason = cache.origin});
-  const bool is_fresh = cache.cache == ecosystem::CacheClass::kContent && !exists(path);
-  if (is_fresh && path.starts_with(home() + "/")) run_.fresh_caches.push_back({.path = path, .place = *place});
+  if (cache.cache == ecosystem::CacheClass::kContent && !exists(path) && path.starts_with(home() + "/"))
+    run_.fresh_caches.push_back({.path = path, .place = *place});
   return {};
 }
 
@@ -381,8 +379,8 @@ base::Result<void, Stop> Setup::show_installs() {
   for (const ecosystem::Root& root : run_.effective.installs) {
     const std::string& path = root.path.str();
     const bool given = std::ranges::find(run_.policy.write, path, &PathGrant::path) != run_.policy.write.end();
-    if (given || is_denied(path)) continue;
-    if (is_directory(path) && view_obstacle().empty()) CORDON_OK(add_view(RunView::What::kInstalls, path, root.origin));
+    const bool can_be = !given && !is_denied(path) && is_directory(path) && view_obstacle().empty();
+    if (can_be) CORDON_OK(add_view(RunView::What::kInstalls, path, root.origin));
   }
   return {};
 }
@@ -449,10 +447,11 @@ void Setup::hide() {
   if (ecosystem::own_code(run_.detection.intent) == ecosystem::OwnCode::kRuns) return;
   const std::string root = spelled(run_.workspace);
   const EnvironmentFiles found = environment_files(root);
-  const auto workspace = kernel::openat(kernel::kHere, root.c_str(), O_RDONLY | O_DIRECTORY);
-  const Tracked tracked = read_git_index(workspace ? base::FdView(*workspace) : base::FdView());
-  for (const std::string& path : found.paths)  // of what git has, every commit holds the text
-    if (!tracked.surely_holds(path)) deny(root + "/" + path, ".env files");
+  // To git a tracked file that is hidden is one that was changed.
+  const bool is_git = run_.detection.decided_by == "git" || run_.detection.decided_by.starts_with("git ");
+  const Tracked tracked = tracked_in(root);
+  for (const std::string& path : found.paths)
+    if (!is_git || !tracked.surely_holds(path)) deny(root + "/" + path, ".env files");
   if (!found.whole)
     run_.notes.push_back({.code = "env-files-unchecked",
                           .text = "not all of the workspace was looked at for .env files: those deeper "
@@ -477,6 +476,7 @@ base::Result<CommandRun, Stop> Setup::go(const policy::Posture& posture) {
   CORDON_OK(add_flag_grants(arguments_, {invocation_.caller.working_directory, home()}, run_.policy));
   add_config_denies(config_.merged, run_.workspace, homes_, run_.policy, run_.notes);
   CORDON_OK(show_installs());
+  if (auto made = make_settings(command()); !made) return base::fail(failed(made.error()).error());
   CORDON_OK(make_points());
   CORDON_OK(supply_environment(invocation_, arguments_, run_.effective, config_.merged, run_.policy));
   CORDON_TRY(std::vector<plan::Note> told,

@@ -146,6 +146,12 @@ class End {
     if (!upper || !workspace) return base::fail(kernel::error_at((upper ? workspace : upper).error(), view.path));
     const bool promotes = ended_well() && run_.policy.command->mode == policy::WorkspaceMode::kView;
     OutputClasses classes(run_, *upper, *workspace);
+    if (promotes && classes.index_is_unreadable())
+      notes_.push_back({.code = "index-unreadable",
+                        .text =
+                            "git's index is of a form that is not read here (split, or of a SHA-256 repository): all "
+                            "counts as tracked, and no output arrives",
+                        .at = {}});
     task.classify = [&](std::string_view path, promote::Kind kind) {
       return promotes ? classes.of(path, kind) : promote::Class::kOther;
     };

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <charconv>
@@ -102,6 +103,15 @@ CommandPlaces::~CommandPlaces() {
   if (private_.valid() && !id_.empty()) remove_run(private_, id_);
 }
 
+namespace {
+
+bool is_pipe(int stream) {
+  const auto facts = kernel::statx(base::FdView(stream));
+  return facts && (S_ISFIFO(facts->stx_mode) || S_ISSOCK(facts->stx_mode));
+}
+
+}  // namespace
+
 /// A lock of the process, not of the file: only of such a one the kernel says who holds it.
 base::Result<bool> CommandPlaces::hold_view_of(const std::string& workspace,
                                                const std::function<void(pid_t)>& waiting) {
@@ -111,7 +121,9 @@ base::Result<bool> CommandPlaces::hold_view_of(const std::string& workspace,
   CORDON_TRY(base::Fd lock, named(kernel::openat(directory, "view.lock", O_RDWR | O_CREAT | O_NOFOLLOW, 0600), name));
   while (true) {
     CORDON_TRY(const std::optional<pid_t> holder, named(kernel::lock_holder(lock), name));
-    if (holder && ::getpgid(*holder) == ::getpgrp()) return false;
+    // The other end of a pipe that is ours would wait for us.
+    const bool may_be_piped = is_pipe(0) || is_pipe(1);
+    if (holder && may_be_piped && ::getpgid(*holder) == ::getpgrp()) return false;
     if (holder) waiting(*holder);
     auto held = kernel::lock_file(lock, holder ? kernel::Patience::kWait : kernel::Patience::kNone);
     if (held) break;
@@ -119,6 +131,10 @@ base::Result<bool> CommandPlaces::hold_view_of(const std::string& workspace,
       return base::fail(kernel::error_at(held.error(), name));
   }
   view_lock_ = std::move(lock);
+  // What the run before promoted while we waited is not a change of the host's meanwhile.
+  CORDON_OK(named(kernel::fchmod(lock_, 0600), name));
+  CORDON_TRY(const auto now, named(kernel::statx(lock_), name));
+  began_ = {.tv_sec = now.stx_ctime.tv_sec, .tv_nsec = now.stx_ctime.tv_nsec};
   return true;
 }
 
@@ -170,6 +186,31 @@ base::Result<std::string> CommandPlaces::cache(const std::string& workspace, con
                                   .subject = place + "/" + name,
                                   .detail = fmt::format("it belongs to user {}", facts->stx_uid)});
   return place + "/" + name;
+}
+
+base::Result<void> CommandPlaces::make_file(const std::string& place, const std::string& name,
+                                            const std::string& content) {
+  CORDON_TRY(const base::Fd at,
+             named(kernel::openat(kernel::kHere, place.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW), place));
+  CORDON_OK(enforce::promote::remove_tree(at, name));
+  if (content.empty()) return {};
+  CORDON_TRY(const base::Fd file,
+             named(kernel::openat(at, name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0444), name));
+  CORDON_OK(named(kernel::write_all(file, std::as_bytes(std::span(content))), name));
+  return named(kernel::fchmod(file, 0444), name);
+}
+
+base::Result<void> make_settings(policy::Command& command) {
+  for (policy::PrivateFile& file : command.files) {
+    const auto place = std::ranges::find_if(command.places, [&](const policy::PrivatePlace& one) {
+      return file.path.starts_with(one.target + "/") && !file.path.substr(one.target.size() + 1).contains('/');
+    });
+    if (place == command.places.end()) continue;
+    CORDON_OK(CommandPlaces::make_file(place->source, file.path.substr(place->target.size() + 1), file.content));
+    file.content.clear();
+  }
+  std::erase_if(command.files, [](const policy::PrivateFile& file) { return file.content.empty(); });
+  return {};
 }
 
 base::Result<base::Fd> CommandPlaces::make_in_home(const std::string& home, const std::string& path, Owner owner) {

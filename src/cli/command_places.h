@@ -22,6 +22,7 @@
 #include "base/result.h"
 #include "enforce/promote/kept.h"
 #include "policy/approval/facts.h"
+#include "policy/policy.h"
 
 namespace cordon::cli {
 
@@ -62,6 +63,10 @@ class CommandPlaces {
   enum class Point : std::uint8_t { kDirectory, kFile };
   static base::Result<void> make_point(const std::string& place, std::string_view below, Point last);
 
+  /// A file that any may read, in a directory of Cordon's own, in the place of whatever stands there. Gone where
+  /// `content` is empty.
+  static base::Result<void> make_file(const std::string& place, const std::string& name, const std::string& content);
+
   /// Makes the directories from the caller's home down to `path`, which lies in it, through no link; the last is
   /// opened.
   static base::Result<base::Fd> make_in_home(const std::string& home, const std::string& path, Owner owner);
@@ -86,6 +91,9 @@ class CommandPlaces {
   timespec began_{};
   std::size_t views_ = 0;
 };
+
+/// Settings of a tool that lie in a place of Cordon's own are made there, anew for each run, and leave `command.files`.
+base::Result<void> make_settings(policy::Command& command);
 
 /// What runs that died left is removed; what they wrote in a view of a workspace is kept, and a promotion that they had
 /// begun is finished first. Those whose lock is held stay.

@@ -119,4 +119,9 @@ Tracked read_git_index(base::FdView workspace) {
   return parse_git_index(read_in(workspace, (text.substr(kSays.size()) + "/index").c_str()));
 }
 
+Tracked tracked_in(const std::string& workspace) {
+  const auto fd = kernel::openat(kernel::kHere, workspace.c_str(), O_RDONLY | O_DIRECTORY);
+  return fd ? read_git_index(*fd) : Tracked(Tracked::Known::kNothing, {});
+}
+
 }  // namespace cordon::cli

@@ -20,6 +20,9 @@ class Tracked {
 
   /// Whether `path` (relative to the workspace) is a tracked file, or a directory that holds one at any depth.
   [[nodiscard]] bool holds(std::string_view path) const { return known_ == Known::kNothing || paths_.contains(path); }
+  /// There is a repository, and its index was read.
+  [[nodiscard]] bool knows() const { return known_ == Known::kAll; }
+  [[nodiscard]] bool is_unreadable() const { return known_ == Known::kNothing; }
   /// The same, and not where the index could not be read.
   [[nodiscard]] bool surely_holds(std::string_view path) const {
     return known_ == Known::kAll && paths_.contains(path);
@@ -31,6 +34,7 @@ class Tracked {
 };
 
 Tracked read_git_index(base::FdView workspace);
+Tracked tracked_in(const std::string& workspace);
 
 /// For tests: the content of an index.
 Tracked parse_git_index(std::string_view bytes);

@@ -1,6 +1,8 @@
 #include "cli/output_classes.h"
 
+#include <algorithm>
 #include <array>
+#include <cerrno>
 
 #include "base/text.h"
 #include "cli/whole_file.h"
@@ -22,20 +24,41 @@ std::string small_file(base::FdView directory, const std::string& path) {
   return content_of(kernel::openat2(directory, path.c_str(), kReading), ecosystem::IgnoreRules::kLargestFile);
 }
 
-/// The first bytes of a regular file; "" of anything else.
+/// The first 64 bytes of a regular file; "" of anything else.
 std::string head_of(base::FdView directory, const std::string& path) {
   const auto file = kernel::openat2(directory, path.c_str(), kReading);
   const auto facts = file ? kernel::statx(*file) : kernel::Sys<struct ::statx>(base::fail(file.error()));
   if (!facts || !S_ISREG(facts->stx_mode)) return {};
-  std::array<char, 8> head{};
+  std::array<char, 64> head{};
   const auto got = kernel::pread(*file, std::as_writable_bytes(std::span(head)), 0);
   return got ? std::string(head.data(), *got) : std::string();
 }
 
+/// Only where that can be seen: a look that fails shows nothing.
 bool stands(base::FdView directory, const std::string& path) {
+  return kernel::openat2(directory, path.c_str(), {.flags = O_PATH | O_NOFOLLOW, .resolve = kReading.resolve})
+      .has_value();
+}
+
+bool is_file(base::FdView directory, const std::string& path) {
   const auto object =
       kernel::openat2(directory, path.c_str(), {.flags = O_PATH | O_NOFOLLOW, .resolve = kReading.resolve});
-  return object || object.error().code != ENOENT;
+  const auto facts = object ? kernel::statx(*object) : kernel::Sys<struct ::statx>(base::fail(object.error()));
+  return facts && S_ISREG(facts->stx_mode);
+}
+
+/// For certain: nothing is there and nothing of it could be looked at is not the same.
+bool is_absent(base::FdView directory, const std::string& path) {
+  const auto object =
+      kernel::openat2(directory, path.c_str(), {.flags = O_PATH | O_NOFOLLOW, .resolve = kReading.resolve});
+  return !object && object.error().code == ENOENT;
+}
+
+std::string_view name_of(std::string_view path) { return path.substr(path.rfind('/') + 1); }
+
+std::string above(std::string_view path) {
+  const auto slash = path.rfind('/');
+  return std::string(slash == std::string_view::npos ? "" : path.substr(0, slash));
 }
 
 bool is_hidden(std::string_view path) { return path.starts_with('.') || path.contains("/."); }
@@ -51,6 +74,7 @@ OutputClasses::OutputClasses(const CommandRun& run, base::FdView upper, base::Fd
 promote::Class OutputClasses::of(std::string_view path, promote::Kind kind) {
   const bool is_directory = kind == promote::Kind::kDirectory;
   const std::string text(path);
+  if (is_of_another(text)) return promote::Class::kOther;
   const auto match = ecosystem::declared_output(
       run_.effective.outputs, path, is_directory ? ecosystem::EntryKind::kDirectory : ecosystem::EntryKind::kOther);
   // Sources, whatever a name or an ignore rule says.
@@ -64,25 +88,65 @@ promote::Class OutputClasses::of(std::string_view path, promote::Kind kind) {
   return is_directory && run_.because == ".git" ? where_ignored(text) : promote::Class::kOther;
 }
 
+/// Tracked by a repository below: a submodule, a checkout in a checkout.
+bool OutputClasses::is_of_another(const std::string& path) {
+  for (std::string directory = above(path); !directory.empty(); directory = above(directory)) {
+    auto known = others_.find(directory);
+    if (known == others_.end()) {
+      std::optional<Tracked> tracked;
+      if (stands(workspace_, directory + "/.git")) {
+        const auto opened = kernel::openat2(workspace_, directory.c_str(),
+                                            {.flags = O_RDONLY | O_DIRECTORY, .resolve = kReading.resolve});
+        tracked = opened ? read_git_index(*opened) : Tracked(Tracked::Known::kNothing, {});
+      }
+      known = others_.emplace(directory, std::move(tracked)).first;
+    }
+    if (known->second && known->second->holds(std::string_view(path).substr(directory.size() + 1))) return true;
+  }
+  return false;
+}
+
 /// What no name tells: a build directory, machine code, a file made of a template that the host has.
 bool OutputClasses::is_built(const std::string& path, bool is_directory) const {
   if (is_hidden(path)) return false;
   if (!is_directory) {
     if (ecosystem::delivers_programs(run_.effective.outputs) && is_machine_code(path)) return true;
-    return std::ranges::any_of(ecosystem::templates_of(run_.effective.outputs, path),
-                               [&](const std::string& source) { return stands(workspace_, source); });
+    return is_generated(path);
   }
+  if (!ecosystem::may_name_a_build_directory(name_of(path))) return false;
   // One that stood has its mark on the host already: a run cannot make a folder of sources its own.
-  const base::FdView marked = stands(workspace_, path) ? workspace_ : upper_;
-  return std::ranges::any_of(ecosystem::markers(run_.effective.outputs),
-                             [&](std::string_view mark) { return stands(marked, path + "/" + std::string(mark)); });
+  const bool is_new = is_absent(workspace_, path);
+  return std::ranges::any_of(ecosystem::markers(run_.effective.outputs), [&](std::string_view mark) {
+    return stands(is_new ? upper_ : workspace_, path + "/" + std::string(mark));
+  });
 }
 
 /// What it takes the place of, or takes away, is such a file too.
 bool OutputClasses::is_machine_code(const std::string& path) const {
+  if (!ecosystem::may_name_a_program(name_of(path))) return false;
   const std::string made = head_of(upper_, path), before = head_of(workspace_, path);
-  if (stands(workspace_, path) && !ecosystem::is_machine_code(before)) return false;
+  if (!is_absent(workspace_, path) && !ecosystem::is_machine_code(before)) return false;
   return ecosystem::is_machine_code(made) || (made.empty() && ecosystem::is_machine_code(before));
+}
+
+/// As autotools do it: below a directory with a "configure", of a template that a person wrote, or that is made of one.
+bool OutputClasses::is_generated(const std::string& path) const {
+  const auto is_configured = [&](const std::string& directory) {
+    const std::string base = directory.empty() ? "" : directory + "/";
+    return is_file(workspace_, base + "configure") || is_file(workspace_, base + "configure.ac");
+  };
+  std::string directory = above(path);
+  while (!is_configured(directory)) {
+    if (directory.empty()) return false;
+    directory = above(directory);
+  }
+  const auto counts = [&](const std::string& source) {
+    if (!is_file(workspace_, source)) return false;
+    if (!tracked_.knows() || tracked_.surely_holds(source)) return true;
+    const auto of = ecosystem::templates_of(run_.effective.outputs, source);
+    return std::ranges::any_of(of, [&](const std::string& one) { return tracked_.surely_holds(one); });
+  };
+  return std::ranges::any_of(ecosystem::templates_of(run_.effective.outputs, path), counts);
 }
 
 promote::Class OutputClasses::where_ignored(const std::string& path) {
@@ -94,13 +158,27 @@ promote::Class OutputClasses::where_ignored(const std::string& path) {
   return goes_back ? promote::Class::kOutput : promote::Class::kOther;
 }
 
+/// A shared library by its content; under another name than "lib…" one that a package of Python's imports, and no
+/// script takes for a module of the same name.
+bool OutputClasses::is_library_of(const std::string& path) const {
+  const std::string made = head_of(upper_, path);
+  if (!made.empty() && !ecosystem::is_machine_code(made)) return false;
+  if (name_of(path).starts_with("lib")) return true;
+  const std::string package = above(path) + "/__init__.py";
+  return !above(path).empty() && is_file(workspace_, package) && (!tracked_.knows() || tracked_.surely_holds(package));
+}
+
 promote::Class OutputClasses::of_declared(const ecosystem::Output& output, const std::string& path) const {
-  if (output.what == ecosystem::OutputClass::kOutput) return promote::Class::kOutput;
+  if (output.what == ecosystem::OutputClass::kOutput) {
+    const bool is_library = output.kind == ecosystem::OutputKind::kFile && output.name.contains(".so");
+    return is_library && !is_library_of(path) ? promote::Class::kOther : promote::Class::kOutput;
+  }
   if (output.what == ecosystem::OutputClass::kLock) return promote::Class::kLock;
   const auto& of_word = run_.detection.manifest_keys;
   const ecosystem::Names keys = of_word.empty() ? output.keys : ecosystem::Names(of_word);
+  const bool is_readable = is_absent(workspace_, path) || !small_file(workspace_, path).empty();
   const bool allowed =
-      run_.detection.manifests == ecosystem::ManifestChange::kKeys &&
+      is_readable && run_.detection.manifests == ecosystem::ManifestChange::kKeys &&
       ecosystem::only_these_keys_changed(path, small_file(workspace_, path), small_file(upper_, path), keys);
   return allowed ? promote::Class::kManifest : promote::Class::kOther;
 }

@@ -6,6 +6,8 @@
 // when every process of the run is gone; nothing is executed, and no link is followed.
 #pragma once
 
+#include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
@@ -23,11 +25,16 @@ class OutputClasses {
   /// `upper` holds what the run wrote, `workspace` is the host's.
   OutputClasses(const CommandRun& run, base::FdView upper, base::FdView workspace);
 
+  [[nodiscard]] bool index_is_unreadable() const { return tracked_.is_unreadable(); }
+
   enforce::promote::Class of(std::string_view path, enforce::promote::Kind kind);
 
  private:
   [[nodiscard]] bool is_built(const std::string& path, bool is_directory) const;
   [[nodiscard]] bool is_machine_code(const std::string& path) const;
+  [[nodiscard]] bool is_generated(const std::string& path) const;
+  [[nodiscard]] bool is_library_of(const std::string& path) const;
+  bool is_of_another(const std::string& path);
   enforce::promote::Class of_declared(const policy::ecosystem::Output& output, const std::string& path) const;
   enforce::promote::Class where_ignored(const std::string& path);
   void read_rules(const std::string& base) { read_rules(base, base.empty() ? ".gitignore" : base + "/.gitignore"); }
@@ -38,6 +45,7 @@ class OutputClasses {
   Tracked tracked_;
   policy::ecosystem::IgnoreRules rules_;
   std::set<std::string> read_;
+  std::map<std::string, std::optional<Tracked>> others_;  ///< of directories below, where a repository is one
 };
 
 }  // namespace cordon::cli

@@ -46,6 +46,16 @@ std::string worktree_in(const std::string& config) {
   return {};
 }
 
+bool lies_in(const std::string& path, const std::string& directory) {
+  return path == directory || path.starts_with(directory + "/");
+}
+
+/// Outside of what a command may write, and laid out as git does it.
+bool is_git_directory(const std::string& path, const std::string& workspace) {
+  return !path.empty() && !lies_in(path, workspace) && !lies_in(workspace, path) && exists(path + "/HEAD") &&
+         is_directory(path + "/objects") && is_directory(path + "/refs");
+}
+
 }  // namespace
 
 std::string repository_of(const std::string& workspace) {
@@ -53,16 +63,19 @@ std::string repository_of(const std::string& workspace) {
   const std::string said = line_of(workspace + "/.git");
   if (!said.starts_with(kSays)) return {};
   const std::string own = from(workspace, std::string_view(said).substr(kSays.size()));
-  if (own.empty()) return {};
   const std::string here = real_path(workspace);
+  if (own.empty() || here.empty() || lies_in(own, here)) return {};
   if (const std::string back = line_of(own + "/gitdir"); !back.empty()) {
     const std::string common = from(own, line_of(own + "/commondir"));
-    return from(own, back) == here + "/.git" ? common : std::string();
+    const bool is_its_own = own.starts_with(common + "/worktrees/") && own.rfind('/') == common.size() + 10;
+    return from(own, back) == here + "/.git" && is_its_own && is_git_directory(common, here) ? common : std::string();
   }
-  return from(own, worktree_in(own + "/config")) == here ? own : std::string();
+  const bool is_module = own.contains("/.git/modules/") && is_git_directory(own, here);
+  return is_module && from(own, worktree_in(own + "/config")) == here ? own : std::string();
 }
 
-std::string package_of(const std::string& program) {
+std::string package_of(const std::string& program, const std::string& workspace) {
+  if (lies_in(program, workspace)) return {};  // a link of the project's may lead anywhere
   const std::string real = real_path(program);
   constexpr std::string_view kFolder = "/node_modules/";
   const std::size_t at = real.find(kFolder);

@@ -180,7 +180,11 @@ bool is_directory(const std::string& path) {
   return facts && S_ISDIR(facts->stx_mode);
 }
 
-std::string as_spelled(const std::string& real, const std::string& working_directory, const std::string& pwd) {
+std::string as_spelled(const std::string& real, const host::Caller& caller) {
+  const auto variable = caller.environment.find("PWD");
+  if (variable == caller.environment.end()) return real;
+  const std::string& working_directory = caller.working_directory;
+  const std::string& pwd = variable->second;
   const auto given = base::AbsPath::parse(pwd);
   if (!given || given->str() != pwd || !working_directory.starts_with(real)) return real;
   const auto one = kernel::statx(kernel::kHere, pwd.c_str(), 0);

@@ -7,6 +7,7 @@
 
 #include "base/abs_path.h"
 #include "base/fd.h"
+#include "host/host.h"
 #include "plan/host_facts.h"
 #include "policy/ecosystem/detect.h"
 #include "policy/policy.h"
@@ -48,7 +49,7 @@ std::vector<std::string> names_in(base::FdView directory);
 bool exists(const std::string& path);
 bool is_directory(const std::string& path);
 
-/// `real` as $PWD spells it, where `working_directory` lies in it and $PWD is another spelling of that.
-std::string as_spelled(const std::string& real, const std::string& working_directory, const std::string& pwd);
+/// `real` as $PWD spells it, where the working directory lies in it and $PWD is another spelling of that.
+std::string as_spelled(const std::string& real, const host::Caller& caller);
 
 }  // namespace cordon::cli

@@ -155,6 +155,8 @@ const Shield* Shields::holding(std::string_view path) const {
 }
 
 const Shield* Shields::lifted_by(const PathGrant& grant, Access access) const {
+  // A person lifts, by a line of a file or by a flag; not what a profile or a project's layout asks for.
+  if (!grant.at.source.empty() && !grant.at.source.starts_with("--")) return nullptr;
   const PathFact* fact = fact_of(facts_, grant.path);
   if (!is_resolved(fact)) return nullptr;
   const std::string path = linked_homes_.real(grant.path);

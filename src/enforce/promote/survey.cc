@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "enforce/promote/copy.h"
+#include "enforce/promote/remove_tree.h"
 #include "enforce/promote/surveyor.h"
 #include "kernel/inode.h"
 
@@ -27,6 +28,7 @@ base::Result<Survey> Surveyor::run() {
   pending_.push_back(0);
   if (const auto walked = walk(); !walked) return base::fail(kernel::error_at(walked.error(), "the run's writes"));
   if (out_.outcome.over_bound) return std::move(out_);
+  drop_all();
   settle();
   const auto parted = part_shared_files();
   if (!parted) return base::fail(kernel::error_at(parted.error(), "a file with several names"));
@@ -117,6 +119,21 @@ void Surveyor::spoil(std::uint32_t index) {
   while (out_.directories[index].whole) {
     out_.directories[index].whole = false;
     index = out_.directories[index].above;
+  }
+}
+
+/// It must not stand among what is kept either; but where something of the host's was deleted or moved, that may be
+/// where it went.
+void Surveyor::drop_all() {
+  const bool something_went = std::ranges::any_of(
+      out_.outcome.kept.entries, [](const Entry& entry) { return entry.reason == Reason::kDeletionOutsideOutputs; });
+  const bool all_is_known = out_.outcome.kept.total == out_.outcome.kept.entries.size();
+  for (const Dropped& one : dropped_) {
+    const auto slash = one.path.rfind('/');
+    const auto directory = open_directory(task_.upper, slash == std::string::npos ? "" : one.path.substr(0, slash));
+    const bool goes = all_is_known && !something_went && directory &&
+                      remove_tree(*directory, one.path.substr(slash == std::string::npos ? 0 : slash + 1));
+    if (!goes) leave(Here{.index = one.directory}, one.path, Reason::kNotAnOutput);
   }
 }
 

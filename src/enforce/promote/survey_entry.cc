@@ -1,6 +1,5 @@
 #include <array>
 
-#include "enforce/promote/remove_tree.h"
 #include "enforce/promote/surveyor.h"
 #include "kernel/inode.h"
 
@@ -206,11 +205,7 @@ void Surveyor::on_whiteout(const Here& here, const Found& found) {
   take(here, found, {.act = Item::Act::kRemove, .kind = kind, .size = 0});
 }
 
-/// It must not stand among what is kept either.
-void Surveyor::drop(const Here& here, const Found& found) {
-  const auto gone = remove_tree(here.upper, found.name);
-  if (!gone) leave(here, found.path, Reason::kNotAnOutput);
-}
+void Surveyor::drop(const Here& here, const Found& found) { dropped_.push_back({here.index, found.path}); }
 
 void Surveyor::take(const Here& here, const Found& found, Item item) {
   item.directory = here.index;

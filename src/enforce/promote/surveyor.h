@@ -41,6 +41,7 @@ class Surveyor {
   Sys<void> list_entries(Here& here);
   void drop_repository(const Here& here);
   void settle();
+  void drop_all();
   void visit(const Here& here, const char* name, BareRepository& repository);
   Sys<void> part_shared_files();
   Sys<void> part(Item& item);
@@ -76,6 +77,11 @@ class Surveyor {
   ProtectedNames names_;
   LinkRules links_;
   Survey out_;
+  struct Dropped {
+    std::uint32_t directory = 0;
+    std::string path;
+  };
+  std::vector<Dropped> dropped_;
   std::vector<std::uint32_t> pending_;  ///< directories to be walked
   std::uint64_t entries_ = 0, bytes_ = 0;
   struct Shared {

@@ -13,7 +13,7 @@
 namespace cordon::policy::ecosystem {
 namespace {
 
-using Json = nlohmann::json;
+using Json = nlohmann::ordered_json;  // of conditional exports the first that fits counts
 
 /// Deep enough for any manifest; the parser itself is bounded by the file's size.
 constexpr int kMostDepth = 64;
@@ -56,7 +56,9 @@ Json parse_go(std::string_view text) {
   for (const std::string_view raw : base::split(text, '\n')) {
     const std::string_view line = trimmed(raw);
     if (line.empty()) continue;
-    if (!block.empty() && line == ")") {
+    if (!block.empty() && line.starts_with(')')) {
+      const std::string_view rest = trimmed(line.substr(1));
+      if (!rest.empty() && !rest.starts_with("//")) return Json();
       block.clear();
       continue;
     }
@@ -75,17 +77,23 @@ Json parse_go(std::string_view text) {
   return block.empty() ? out : Json();
 }
 
+/// Of tables the order says nothing, and a table of TOML is sorted.
+Json of_toml(const std::string& text) {
+  const auto tree = toml_as_json(text);
+  return tree ? Json(*tree) : Json();
+}
+
 Json read(std::string_view path, const std::string& text) {
   const std::string_view name = path.substr(path.rfind('/') + 1);
   if (name == "go.mod" || name == "go.work") return parse_go(text);
-  if (name.ends_with(".toml") || name == "Pipfile") return toml_as_json(text).value_or(Json());
+  if (name.ends_with(".toml") || name == "Pipfile") return of_toml(text);
   return parse_json(text);
 }
 
 }  // namespace
 
 bool only_these_keys_changed(std::string_view name, const std::string& before, const std::string& after, Names keys) {
-  if (after.empty()) return false;
+  if (after.empty() || after.contains('\0') || before.contains('\0')) return false;
   Json one = before.empty() ? Json::object() : read(name, before);
   Json other = read(name, after);
   if (!one.is_object() || !other.is_object()) return false;

@@ -15,7 +15,10 @@ bool only(const std::string& before, const std::string& after) {
 
 TEST(ManifestKeys, LetTheirOwnChangeAndNothingElse) {
   const std::string base = R"({"name":"p","scripts":{"a":"b"}})";
-  EXPECT_TRUE(only(base, R"({"scripts":{"a":"b"},"name":"p","dependencies":{"x":"1"}})"));
+  EXPECT_TRUE(only(base, R"({"name":"p","dependencies":{"x":"1"},"scripts":{"a":"b"}})"));
+  EXPECT_FALSE(only(R"({"exports":{"import":"a","default":"b"}})", R"({"exports":{"default":"b","import":"a"}})"))
+      << "the first that fits counts";
+  EXPECT_FALSE(only(base, std::string(R"({"name":"p","scripts":{"a":"b"}})") + '\0' + "evil"));
   EXPECT_TRUE(only(base, R"({"name":"p","scripts":{"a":"b"},"config":{"allow-plugins":{"x":true}}})"));
   EXPECT_FALSE(only(base, R"({"name":"p","scripts":{"a":"evil"}})"));
   EXPECT_FALSE(only(base, R"({"name":"p","scripts":{"a":"b"},"config":{"other":1}})"));
@@ -64,6 +67,8 @@ TEST(ManifestKeys, OfGoAreDirectives) {
   EXPECT_FALSE(go(base, "module other.example\ngo 1.19\n"));
   EXPECT_FALSE(go(base, base + "require (\n"));
   EXPECT_FALSE(go(base, base + "//go:debug x=1\n"));
+  EXPECT_FALSE(go(base, base + "require (\n) // end\nreplace a.example/x => ../evil\nretract (\n)\n"));
+  EXPECT_FALSE(go(base, base + "require (\n) a\n)\n"));
 }
 
 }  // namespace

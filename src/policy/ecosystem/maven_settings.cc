@@ -46,6 +46,10 @@ void strip(pugi::xml_node node, int depth) {
   std::vector<pugi::xml_node> gone;
   for (pugi::xml_node child : node.children()) {
     if (child.type() == pugi::node_pcdata) {
+      if (node.find_child([](const pugi::xml_node& one) { return one.type() == pugi::node_element; })) {
+        gone.push_back(child);  // text beside elements is no setting
+        continue;
+      }
       const auto bare = without_users(child.value());
       if (!bare || !child.set_value(bare->c_str())) gone.push_back(child);
       continue;

@@ -57,7 +57,9 @@ std::optional<OutputMatch> declared_output(std::span<const DeclaredOutput> decla
 bool is_temporary(std::span<const NamedText> temporary, std::string_view path) {
   const auto components = base::split(path, '/');
   if (std::ranges::find(components, ".git") != components.end()) return false;
-  return std::ranges::any_of(temporary, [&](const NamedText& one) { return ends_in(components, one.value); });
+  return std::ranges::any_of(temporary, [&](const NamedText& one) {
+    return (!one.value.contains('*') || one.value == "*.pyc") && ends_in(components, one.value);
+  });
 }
 
 bool delivers_programs(std::span<const DeclaredOutput> declared) {
@@ -65,12 +67,42 @@ bool delivers_programs(std::span<const DeclaredOutput> declared) {
 }
 
 bool is_machine_code(std::string_view head) {
-  using namespace std::string_view_literals;
-  constexpr std::array kHeads{
-      "\x7f"
-      "ELF"sv,
-      "!<arch>\n"sv, "!<thin>\n"sv, "\0asm"sv};
-  return std::ranges::any_of(kHeads, [&](std::string_view one) { return head.starts_with(one); });
+  constexpr std::size_t kHeader32 = 52, kHeader64 = 64;
+  if (head.size() < kHeader32 || !head.starts_with("\x7f"
+                                                   "ELF"))
+    return false;
+  const auto byte = [&](std::size_t at) { return static_cast<unsigned char>(head[at]); };
+  const bool is_wide = byte(4) == 2, is_little = byte(5) == 1;
+  if ((!is_wide && byte(4) != 1) || (!is_little && byte(5) != 2) || byte(6) != 1) return false;
+  const auto half = [&](std::size_t at) {
+    return is_little ? byte(at) | byte(at + 1) << 8U : byte(at) << 8U | byte(at + 1);
+  };
+  const std::size_t header = is_wide ? kHeader64 : kHeader32;
+  constexpr int kExecutable = 2, kShared = 3;
+  const int type = half(16);
+  return head.size() >= header && (type == kExecutable || type == kShared) && half(18) != 0 &&
+         half(is_wide ? 52 : 40) == static_cast<int>(header);
+}
+
+bool may_name_a_program(std::string_view name) {
+  constexpr std::array kEndings{".bin", ".dll", ".elf", ".exe", ".out", ".test"};
+  // Read by tools under these names, whatever is in them.
+  constexpr std::array kRead = std::to_array<std::string_view>(
+      {"brewfile", "build",    "buck",        "capfile",     "configure",   "dockerfile", "earthfile",
+       "fastfile", "gemfile",  "gnumakefile", "guardfile",   "jenkinsfile", "justfile",   "makefile",
+       "pipfile",  "podfile",  "procfile",    "rakefile",    "sconscript",  "sconstruct", "snakefile",
+       "taskfile", "thorfile", "tiltfile",    "vagrantfile", "workspace",   "wscript"});
+  std::string low(name);
+  std::ranges::transform(low, low.begin(), [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; });
+  if (low.size() > 128 || std::ranges::find(kRead, low) != kRead.end()) return false;
+  return !low.contains('.') || std::ranges::any_of(kEndings, [&](const char* end) { return low.ends_with(end); });
+}
+
+bool may_name_a_build_directory(std::string_view name) {
+  std::string low(name);
+  std::ranges::transform(low, low.begin(), [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; });
+  constexpr std::array kParts{"build", "bld", "out", "obj", "debug", "release"};
+  return std::ranges::any_of(kParts, [&](const char* part) { return low.contains(part); });
 }
 
 std::vector<std::string_view> markers(std::span<const DeclaredOutput> declared) {

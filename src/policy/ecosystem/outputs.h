@@ -38,8 +38,12 @@ bool is_named_by_a_profile(std::string_view path);
 
 /// Whether files count as outputs that hold machine code, by whatever name.
 bool delivers_programs(std::span<const DeclaredOutput> declared);
-/// ELF, an archive of objects, or WebAssembly, by a file's first eight bytes.
+/// A program or a shared library, by a file's first 64 bytes: the whole header of ELF.
 bool is_machine_code(std::string_view head);
+/// Whether a compiler's product may have this name: none that an interpreter, a build tool or a test runner would read.
+bool may_name_a_program(std::string_view name);
+/// "out2", "cmake-build": a directory that a person would call so. Not "json", which a program would import.
+bool may_name_a_build_directory(std::string_view name);
 
 /// Names whose presence makes a directory a build directory: "CMakeCache.txt".
 std::vector<std::string_view> markers(std::span<const DeclaredOutput> declared);
@@ -47,7 +51,8 @@ std::vector<std::string_view> markers(std::span<const DeclaredOutput> declared);
 /// The paths of which `path` would be made, where it is generated: "a/Makefile.in" and "a/Makefile.am" of "a/Makefile".
 std::vector<std::string> templates_of(std::span<const DeclaredOutput> declared, std::string_view path);
 
-/// Whether `path` itself is what a tool leaves beside sources and makes again when it is gone ("__pycache__").
+/// Whether `path` itself is what a tool leaves beside sources and makes again when it is gone ("__pycache__"): by its
+/// whole name, never by a pattern that a person's file could fit.
 bool is_temporary(std::span<const NamedText> temporary, std::string_view path);
 
 enum class Stood : std::uint8_t { kBefore, kNew };

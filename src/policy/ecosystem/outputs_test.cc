@@ -97,18 +97,45 @@ TEST(Outputs, templates_are_found_by_what_the_star_stands_for) {
   EXPECT_EQ(templates_of(declared, "configure"), (std::vector<std::string>{"configure.in", "configure.ac"}));
 }
 
-TEST(Outputs, machine_code_is_told_by_its_head) {
-  EXPECT_TRUE(
-      is_machine_code("\x7f"
-                      "ELF\2\1"));
-  EXPECT_TRUE(is_machine_code("!<arch>\n"));
-  for (const char* other : {"", "ELF", "#!/bin/sh", "!<arch>", "MZ"}) EXPECT_FALSE(is_machine_code(other)) << other;
+std::string elf() {
+  std::string head(
+      "\x7f"
+      "ELF\2\1\1",
+      7);
+  head.resize(64, '\0');
+  head[16] = 3;
+  head[18] = 62;
+  head[52] = 64;
+  return head;
+}
+
+TEST(Outputs, machine_code_is_told_by_its_whole_header) {
+  EXPECT_TRUE(is_machine_code(elf()));
+  EXPECT_FALSE(is_machine_code(elf().substr(0, 63)));
+  for (const std::size_t at : {4U, 5U, 6U, 16U, 52U}) {
+    std::string broken = elf();
+    broken[at] = 9;
+    EXPECT_FALSE(is_machine_code(broken)) << at;
+  }
+  for (const char* other : {"", "ELF",
+                            "\x7f"
+                            "ELF",
+                            "#!/bin/sh", "!<arch>\n"})
+    EXPECT_FALSE(is_machine_code(other)) << other;
+}
+
+TEST(Outputs, a_program_has_no_name_that_a_tool_reads) {
+  for (const char* name : {"prog", "a.out", "p.test", "tool-2", "x.exe"}) EXPECT_TRUE(may_name_a_program(name)) << name;
+  for (const char* name :
+       {"GNUmakefile", "makefile", "conftest.py", "x.sh.in", "a.js", "json.so", "Justfile", "CMakeCache.txt"})
+    EXPECT_FALSE(may_name_a_program(name)) << name;
 }
 
 TEST(Outputs, a_temporary_name_is_one_at_the_end_of_a_path) {
-  const std::vector<NamedText> names = {{"__pycache__", "t"}, {"*.timestamp-*", "t"}};
+  const std::vector<NamedText> names = {{"__pycache__", "t"}, {"*.timestamp-*", "t"}, {"*.pyc", "t"}};
   EXPECT_TRUE(is_temporary(names, "a/__pycache__"));
-  EXPECT_TRUE(is_temporary(names, "vite.config.timestamp-12"));
+  EXPECT_TRUE(is_temporary(names, "a.pyc"));
+  EXPECT_FALSE(is_temporary(names, "vite.config.timestamp-12")) << "a person's file may fit a pattern";
   EXPECT_FALSE(is_temporary(names, "a/__pycache__/x"));
   EXPECT_FALSE(is_temporary(names, "a/__pycache__x"));
   EXPECT_FALSE(is_temporary(names, ".git/__pycache__"));

@@ -44,7 +44,7 @@ Json as_json(const toml::node& node) {
 /// What says how a build is made and where its sources are. Not [env], [credential-alias] or [registry] with a token:
 /// what they hold is handed to builds or opens something.
 constexpr std::array kCargoTables = std::to_array<std::string_view>(
-    {"alias", "build", "cargo-new", "future-incompat-report", "http", "net", "patch", "paths", "profile", "registries",
+    {"build", "cargo-new", "future-incompat-report", "http", "net", "patch", "paths", "profile", "registries",
      "registry", "resolver", "source", "target", "term", "unstable"});
 constexpr std::array kSecretKeys = std::to_array<std::string_view>(
     {"token", "secret-key", "password", "credential-provider", "global-credential-providers", "proxy"});

@@ -66,13 +66,20 @@ std::optional<std::string> without_users(std::string_view value) {
     if (at != std::string_view::npos) value.remove_prefix(at + 1);
   }
   out += value;
+  // A fragment is nobody's but the client's.
+  if (const std::size_t hash = out.find('#'); hash != std::string::npos && out.contains("://")) out.resize(hash);
+  // An address of another form may hold anything; so may a line that another reader ends elsewhere.
+  if (out.contains(":/") && !out.contains("://")) return std::nullopt;
+  if (out.find_first_of(std::string_view("\r\0;", 3)) != std::string::npos) return std::nullopt;
   // What a variable stands for is not known here: "${TOKEN}" in a URL is one.
   if (out.contains("${") || out.contains('?') || value.contains('@')) return std::nullopt;
   return out;
 }
 
 std::string settings_without_credentials(RegistryFormat format, std::string_view text) {
-  if (text.size() > kLargestConfiguration) return {};
+  if (text.size() > kLargestConfiguration || text.contains('\0')) return {};
+  for (std::size_t at = text.find('\r'); at != std::string_view::npos; at = text.find('\r', at + 1))
+    if (text.substr(at + 1, 1) != "\n") return {};  // a line ends there for some readers, and for others it does not
   if (format == RegistryFormat::kCargoToml) return cargo_settings(text);
   if (format == RegistryFormat::kMavenSettings) return maven_settings(text);
   if (format != RegistryFormat::kNpmrc && format != RegistryFormat::kPipConf) return {};

@@ -94,5 +94,18 @@ TEST(ToolSettings, OfMavenAreMirrorsAndRepositories) {
             std::string::npos);
 }
 
+TEST(ToolSettings, ALineThatAnotherReaderEndsElsewhereEndsTheFile) {
+  EXPECT_EQ(settings_without_credentials(RegistryFormat::kNpmrc, "fund=false\r//r.example/:_authToken=SECRET\r"), "");
+  EXPECT_EQ(settings_without_credentials(RegistryFormat::kPipConf, "[global]\ntimeout=15\rproxy=http:u:SECRET\n"), "");
+  EXPECT_EQ(settings_without_credentials(RegistryFormat::kNpmrc, "fund=false\r\n"), "fund=false\n");
+  EXPECT_EQ(settings_without_credentials(RegistryFormat::kNpmrc, "registry=https://r.example/#SECRET\n"),
+            "registry=https://r.example/\n");
+  EXPECT_EQ(settings_without_credentials(RegistryFormat::kNpmrc, "registry=https:/h;token=SECRET\n"), "");
+  const std::string beside = settings_without_credentials(
+      RegistryFormat::kMavenSettings,
+      "<settings><mirrors>SECRET<mirror>SECRET<id>m</id>SECRET</mirror></mirrors></settings>");
+  EXPECT_EQ(beside, "<settings><mirrors><mirror><id>m</id></mirror></mirrors></settings>");
+}
+
 }  // namespace
 }  // namespace cordon::policy::ecosystem
