@@ -83,7 +83,6 @@ TEST(Corpus, lets_no_start_up_file_no_setting_and_no_state_of_ours_be_written) {
                                       ".config/Code",
                                       ".local/share/applications",
                                       ".config/cordon",
-                                      ".local/state/cordon",
                                       ".local/share/cordon",
                                       ".cache/cordon",
                                       ".local/state/bento",
@@ -94,6 +93,13 @@ TEST(Corpus, lets_no_start_up_file_no_setting_and_no_state_of_ours_be_written) {
     EXPECT_EQ(rule->deny, Deny::kWrite) << path;
     EXPECT_EQ(rule->write_opt_in, WriteOptIn::kNever) << path;
   }
+}
+
+TEST(Corpus, shows_nothing_of_what_runs_left_with_us) {
+  const HomeRule* rule = home_rule(".local/state/cordon");
+  ASSERT_NE(rule, nullptr);
+  EXPECT_EQ(rule->deny, Deny::kAll);
+  EXPECT_EQ(rule->write_opt_in, WriteOptIn::kNever);
 }
 
 TEST(Corpus, lets_ordinary_work_write_programs_by_exact_name) {
