@@ -202,11 +202,16 @@ std::string named(std::string_view what, std::vector<std::string_view> paths) {
   return out;
 }
 
+bool is_ours(const plan::HostFacts& facts, const std::string& path) {
+  return std::ranges::any_of(facts.own_places, [&](const plan::OwnPlace& own) { return within(own.path, path); });
+}
+
 void say_what_is_in_force(Draft& draft, const std::vector<Want>& wants) {
   std::vector<std::string_view> hidden, read_only;
   std::size_t absent = 0;
   for (const Want& want : wants) {
     if (want.why != Why::kShield && want.why != Why::kHeld) continue;
+    if (is_ours(draft.facts, want.path)) continue;  // no program fails for want of it
     if (want.absent)
       absent += want.only_without_trace ? 0 : 1;
     else
