@@ -217,7 +217,7 @@ base::Result<void, Stop> Setup::hold_workspace() {
   auto held = run_.places->hold_view_of(run_.workspace, waiting);
   if (!held) return failed(held.error());
   if (*held) return {};
-  run_.fallback = "another run of the same job has its view";  // and may wait for us
+  run_.fallback = "another run of the same job has its view";
   if (arguments_.has("--workspace"))
     return refuse(arguments_, "view-held", fmt::format("{} of this workspace", run_.fallback),
                   "one after the other, or --workspace live");

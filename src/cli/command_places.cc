@@ -105,9 +105,26 @@ CommandPlaces::~CommandPlaces() {
 
 namespace {
 
-bool is_pipe(int stream) {
-  const auto facts = kernel::statx(base::FdView(stream));
-  return facts && (S_ISFIFO(facts->stx_mode) || S_ISSOCK(facts->stx_mode));
+/// The pipe that a process has as this stream; nothing where it is none.
+std::optional<std::uint64_t> pipe_of(const std::string& process, int stream) {
+  const std::string path = fmt::format("/proc/{}/fd/{}", process, stream);
+  const auto facts = kernel::statx(kernel::kHere, path.c_str(), 0);
+  const bool is_one = facts && (S_ISFIFO(facts->stx_mode) || S_ISSOCK(facts->stx_mode));
+  return is_one ? std::optional(facts->stx_ino) : std::nullopt;
+}
+
+/// Whether that one may wait for what we write or read: one end of a pipe is ours and the other its, or we are of one
+/// pipeline, with other programs between us.
+bool may_wait_for_us(pid_t other) {
+  const std::string theirs = std::to_string(other), ours = "self";
+  const auto reads = pipe_of(ours, 0), they_read = pipe_of(theirs, 0);
+  for (const int stream : {1, 2}) {
+    const auto writes = pipe_of(ours, stream), they_write = pipe_of(theirs, stream);
+    if ((reads && they_write && *reads == *they_write) || (they_read && writes && *they_read == *writes)) return true;
+    const bool chained = (reads && they_write) || (they_read && writes);
+    if (chained && ::getpgid(other) == ::getpgrp()) return true;
+  }
+  return false;
 }
 
 }  // namespace
@@ -121,9 +138,7 @@ base::Result<bool> CommandPlaces::hold_view_of(const std::string& workspace,
   CORDON_TRY(base::Fd lock, named(kernel::openat(directory, "view.lock", O_RDWR | O_CREAT | O_NOFOLLOW, 0600), name));
   while (true) {
     CORDON_TRY(const std::optional<pid_t> holder, named(kernel::lock_holder(lock), name));
-    // The other end of a pipe that is ours would wait for us.
-    const bool may_be_piped = is_pipe(0) || is_pipe(1);
-    if (holder && may_be_piped && ::getpgid(*holder) == ::getpgrp()) return false;
+    if (holder && may_wait_for_us(*holder)) return false;
     if (holder) waiting(*holder);
     auto held = kernel::lock_file(lock, holder ? kernel::Patience::kWait : kernel::Patience::kNone);
     if (held) break;

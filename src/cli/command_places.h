@@ -72,7 +72,7 @@ class CommandPlaces {
   static base::Result<base::Fd> make_in_home(const std::string& home, const std::string& path, Owner owner);
 
   /// One view of a workspace at a time: two of them would promote over each other. Waits for another run's, which
-  /// `waiting` says once; but not for one of the same job (a pipeline's other end may wait for us): false there.
+  /// `waiting` says once; but not for one that may wait for us (a pipeline's other end): false there.
   base::Result<bool> hold_view_of(const std::string& workspace, const std::function<void(pid_t)>& waiting);
 
   /// By the clock of the state directory's file system, as ctimes are: when this run began there.

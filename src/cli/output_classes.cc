@@ -54,6 +54,21 @@ bool is_absent(base::FdView directory, const std::string& path) {
   return !object && object.error().code == ENOENT;
 }
 
+/// The run took it away: a whiteout, or nothing at all.
+bool is_gone(base::FdView upper, const std::string& path) {
+  const auto object = kernel::openat2(upper, path.c_str(), {.flags = O_PATH | O_NOFOLLOW, .resolve = kReading.resolve});
+  if (!object) return object.error().code == ENOENT;
+  const auto facts = kernel::statx(*object);
+  return facts && S_ISCHR(facts->stx_mode) && facts->stx_rdev_major == 0 && facts->stx_rdev_minor == 0;
+}
+
+/// A file under a name of its own kind: "lib.py" of "lib.so", "router.ts" of "router/".
+bool has_source(base::FdView workspace, const std::string& stem) {
+  constexpr std::array kEndings{".py",  ".pyi", ".js", ".mjs", ".cjs", ".ts", ".tsx", ".jsx", ".rb",
+                                ".php", ".go",  ".rs", ".c",   ".cc",  ".h",  ".sh",  ".pl",  ".lua"};
+  return std::ranges::any_of(kEndings, [&](const char* end) { return stands(workspace, stem + end); });
+}
+
 std::string_view name_of(std::string_view path) { return path.substr(path.rfind('/') + 1); }
 
 std::string above(std::string_view path) {
@@ -67,6 +82,9 @@ bool is_hidden(std::string_view path) { return path.starts_with('.') || path.con
 
 OutputClasses::OutputClasses(const CommandRun& run, base::FdView upper, base::FdView workspace)
     : run_(run), upper_(upper), workspace_(workspace), tracked_(read_git_index(workspace)) {
+  for (const RunView& view : run.views)
+    if (view.what == RunView::What::kWorkspace && run.policy.command->working_directory.size() > view.path.size())
+      below_ = run.policy.command->working_directory.substr(view.path.size() + 1);
   read_rules("", ".git/info/exclude");
   read_rules("", ".gitignore");
 }
@@ -74,16 +92,18 @@ OutputClasses::OutputClasses(const CommandRun& run, base::FdView upper, base::Fd
 promote::Class OutputClasses::of(std::string_view path, promote::Kind kind) {
   const bool is_directory = kind == promote::Kind::kDirectory;
   const std::string text(path);
-  if (is_of_another(text)) return promote::Class::kOther;
+  if (is_of_another(text) || replaces_another_kind(text, kind)) return promote::Class::kOther;
   const auto match = ecosystem::declared_output(
       run_.effective.outputs, path, is_directory ? ecosystem::EntryKind::kDirectory : ecosystem::EntryKind::kOther);
   // Sources, whatever a name or an ignore rule says.
   if (is_directory && tracked_.holds(path)) return promote::Class::kOther;
   const bool is_output = match && match->output->what == ecosystem::OutputClass::kOutput;
   if (is_output && (tracked_.holds(match->root) || tracked_.holds(path))) return promote::Class::kOther;
+  if (match && is_directory && shadows_a_module(text)) return promote::Class::kOther;
   if (match) return of_declared(*match->output, text);
   if (tracked_.holds(path)) return promote::Class::kOther;
-  if (ecosystem::is_temporary(run_.effective.temporary, path)) return promote::Class::kDropped;
+  if ((is_directory || path.ends_with(".pyc")) && ecosystem::is_temporary(run_.effective.temporary, path))
+    return promote::Class::kDropped;
   if (kind != promote::Kind::kLink && is_built(text, is_directory)) return promote::Class::kOutput;
   return is_directory && run_.because == ".git" ? where_ignored(text) : promote::Class::kOther;
 }
@@ -113,7 +133,7 @@ bool OutputClasses::is_built(const std::string& path, bool is_directory) const {
     if (ecosystem::delivers_programs(run_.effective.outputs) && is_machine_code(path)) return true;
     return is_generated(path);
   }
-  if (!ecosystem::may_name_a_build_directory(name_of(path))) return false;
+  if (!ecosystem::may_name_a_build_directory(name_of(path)) || shadows_a_module(path)) return false;
   // One that stood has its mark on the host already: a run cannot make a folder of sources its own.
   const bool is_new = is_absent(workspace_, path);
   return std::ranges::any_of(ecosystem::markers(run_.effective.outputs), [&](std::string_view mark) {
@@ -126,7 +146,7 @@ bool OutputClasses::is_machine_code(const std::string& path) const {
   if (!ecosystem::may_name_a_program(name_of(path))) return false;
   const std::string made = head_of(upper_, path), before = head_of(workspace_, path);
   if (!is_absent(workspace_, path) && !ecosystem::is_machine_code(before)) return false;
-  return ecosystem::is_machine_code(made) || (made.empty() && ecosystem::is_machine_code(before));
+  return ecosystem::is_machine_code(made) || (is_gone(upper_, path) && ecosystem::is_machine_code(before));
 }
 
 /// As autotools do it: below a directory with a "configure", of a template that a person wrote, or that is made of one.
@@ -158,14 +178,30 @@ promote::Class OutputClasses::where_ignored(const std::string& path) {
   return goes_back ? promote::Class::kOutput : promote::Class::kOther;
 }
 
-/// A shared library by its content; under another name than "lib…" one that a package of Python's imports, and no
-/// script takes for a module of the same name.
+/// A shared library by its content, that no program imports in the place of a source beside it. Under another name than
+/// "lib…" one that a package of Python's holds, and not a folder of scripts.
 bool OutputClasses::is_library_of(const std::string& path) const {
-  const std::string made = head_of(upper_, path);
-  if (!made.empty() && !ecosystem::is_machine_code(made)) return false;
-  if (name_of(path).starts_with("lib")) return true;
-  const std::string package = above(path) + "/__init__.py";
-  return !above(path).empty() && is_file(workspace_, package) && (!tracked_.knows() || tracked_.surely_holds(package));
+  if (!is_gone(upper_, path) && !ecosystem::is_machine_code(head_of(upper_, path))) return false;
+  const std::string base = above(path).empty() ? "" : above(path) + "/";
+  const std::string stem(name_of(path).substr(0, name_of(path).find('.')));
+  if (has_source(workspace_, base + stem) || stands(workspace_, base + stem)) return false;
+  if (stem.starts_with("lib") && stem.size() > 3) return true;
+  const std::string package = base + "__init__.py";
+  return !base.empty() && is_file(workspace_, package) && (!tracked_.knows() || tracked_.surely_holds(package));
+}
+
+/// What stands as something else is not made anew as an output.
+bool OutputClasses::replaces_another_kind(const std::string& path, promote::Kind kind) const {
+  const auto facts = kernel::statx(workspace_, path.c_str(), AT_SYMLINK_NOFOLLOW);
+  if (!facts) return facts.error().code != ENOENT && facts.error().code != ENOTDIR;
+  if (kind == promote::Kind::kDirectory) return !S_ISDIR(facts->stx_mode);
+  return kind == promote::Kind::kFile ? !S_ISREG(facts->stx_mode) : S_ISDIR(facts->stx_mode);
+}
+
+/// A new directory that a program would import: beside a source of its name, or a package itself.
+bool OutputClasses::shadows_a_module(const std::string& path) const {
+  if (is_hidden(path) || !is_absent(workspace_, path)) return false;
+  return has_source(workspace_, path) || stands(upper_, path + "/__init__.py") || stands(upper_, path + "/__main__.py");
 }
 
 promote::Class OutputClasses::of_declared(const ecosystem::Output& output, const std::string& path) const {
@@ -176,7 +212,10 @@ promote::Class OutputClasses::of_declared(const ecosystem::Output& output, const
   if (output.what == ecosystem::OutputClass::kLock) return promote::Class::kLock;
   const auto& of_word = run_.detection.manifest_keys;
   const ecosystem::Names keys = of_word.empty() ? output.keys : ecosystem::Names(of_word);
-  const bool is_readable = is_absent(workspace_, path) || !small_file(workspace_, path).empty();
+  const bool is_new = is_absent(workspace_, path);
+  // A new one decides what the files around it are: only where the command stands.
+  if (is_new && above(path) != below_) return promote::Class::kOther;
+  const bool is_readable = is_new || !small_file(workspace_, path).empty();
   const bool allowed =
       is_readable && run_.detection.manifests == ecosystem::ManifestChange::kKeys &&
       ecosystem::only_these_keys_changed(path, small_file(workspace_, path), small_file(upper_, path), keys);

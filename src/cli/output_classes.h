@@ -35,6 +35,8 @@ class OutputClasses {
   [[nodiscard]] bool is_generated(const std::string& path) const;
   [[nodiscard]] bool is_library_of(const std::string& path) const;
   bool is_of_another(const std::string& path);
+  [[nodiscard]] bool replaces_another_kind(const std::string& path, enforce::promote::Kind kind) const;
+  [[nodiscard]] bool shadows_a_module(const std::string& path) const;
   enforce::promote::Class of_declared(const policy::ecosystem::Output& output, const std::string& path) const;
   enforce::promote::Class where_ignored(const std::string& path);
   void read_rules(const std::string& base) { read_rules(base, base.empty() ? ".gitignore" : base + "/.gitignore"); }
@@ -43,6 +45,7 @@ class OutputClasses {
   const CommandRun& run_;
   base::FdView upper_, workspace_;
   Tracked tracked_;
+  std::string below_;  ///< where in the workspace the command stands
   policy::ecosystem::IgnoreRules rules_;
   std::set<std::string> read_;
   std::map<std::string, std::optional<Tracked>> others_;  ///< of directories below, where a repository is one

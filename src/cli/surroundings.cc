@@ -74,7 +74,8 @@ constexpr std::size_t kDeepestLooked = 5;
 bool is_environment_file(std::string_view name) {
   std::string low(name);
   std::ranges::transform(low, low.begin(), [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; });
-  return low == ".env" || low == ".envrc" || low.starts_with(".env.") || low.ends_with(".env");
+  return low == ".env" || low == ".envrc" || low.starts_with(".env.") || low.starts_with(".env~") ||
+         low.starts_with(".env-") || low.ends_with(".env");
 }
 
 bool is_made_by_tools(std::string_view name) {
@@ -103,7 +104,7 @@ EnvironmentFiles environment_files(const std::string& directory) {
       if (name == "." || name == "..") continue;
       if (++looked > kMostLooked) return out.whole = false, out;
       const std::string at = below.empty() ? name : below + "/" + name;
-      if (is_environment_file(name)) out.paths.push_back(at);
+      if (is_environment_file(name) && entry->d_type != DT_LNK) out.paths.push_back(at);  // hidden is what it leads to
       const bool enters = entry->d_type == DT_DIR && !is_made_by_tools(name);
       if (enters && depth >= kDeepestLooked) out.whole = false;
       if (enters && depth < kDeepestLooked) left.emplace_back(at, depth + 1);

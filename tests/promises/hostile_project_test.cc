@@ -179,5 +179,82 @@ TEST_P(HostileProject, CargoHasItsSettingsWithoutWhatOpensAnything) {
   EXPECT_THAT(run.out, Not(HasSubstr("sentinel"))) << run;
 }
 
+TEST_P(HostileProject, WhatStandsAsAnotherKindIsNotReplacedByAnOutput) {
+  const Hostile project(scene);
+  scene.tree().write("work/project/build", "#!/bin/sh\n", 0755);
+  scene.tree().write("work/project/libtool/src.c", "precious\n");
+  const Finished run = project.run("rm build; mkdir build; echo x > build/x; rm -rf libtool; echo x > libtool");
+  EXPECT_EQ(project.read("build"), "#!/bin/sh\n") << run;
+  EXPECT_EQ(project.read("libtool/src.c"), "precious\n") << run;
+  EXPECT_TRUE(run.says("cordon changes")) << run;
+}
+
+TEST_P(HostileProject, ACheckoutInsideAnOutputIsNobodysOutput) {
+  const Hostile project(scene);
+  scene.tree().write("work/project/node_modules/foo/a.js", "good\n");
+  scene.tree().write("work/project/.gitignore", "node_modules/\n");
+  const std::string made = "git init -q . && git add -A && git -c user.name=a -c user.email=a@b commit -qm x";
+  ASSERT_EQ(project.outside("cd node_modules/foo && " + made).code, 0);
+  project.commit();
+  const Finished run = project.run("echo EVIL > node_modules/foo/a.js; echo m > node_modules/m", {"--profile", "node"});
+  EXPECT_EQ(project.read("node_modules/foo/a.js"), "good\n") << run;
+  EXPECT_EQ(project.read("node_modules/m"), "m\n") << run;
+}
+
+TEST_P(HostileProject, NoOutputTakesAModulesPlace) {
+  const Hostile project(scene);
+  scene.tree().write("work/project/tools/router.py", "print('good')\n");
+  scene.tree().write("work/project/tools/build.py", "print('good')\n");
+  scene.tree().write("work/project/pkg/__init__.py", "");
+  scene.tree().write("work/project/pkg/utils.py", "good\n");
+  project.commit();
+  const std::string script =
+      "mkdir -p tools/router tools/build venv build; touch tools/router/CMakeCache.txt tools/build/x venv/__init__.py "
+      "build/__init__.py; cp /bin/true pkg/utils.so; cp /bin/true tools/lib.so; : > pkg/u.so; cp /bin/true Kbuild";
+  for (const char* profile : {"c", "python"}) {
+    const Finished run = project.run(script, {"--profile", profile});
+    for (const char* name :
+         {"tools/router", "tools/build", "venv", "build", "pkg/utils.so", "tools/lib.so", "pkg/u.so", "Kbuild"})
+      EXPECT_FALSE(project.has(name)) << profile << " " << name << run;
+  }
+  const Finished fine = project.run("cp /bin/true pkg/native.so", {"--profile", "python"});
+  EXPECT_TRUE(project.has("pkg/native.so")) << "an extension that a package holds" << fine;
+}
+
+TEST_P(HostileProject, AScriptThatCannotBeReadTakesNoProgramsPlace) {
+  const Hostile project(scene);
+  ASSERT_EQ(project.outside("cp /bin/true prog").code, 0);
+  const std::string before = project.read("prog");
+  const Finished run = project.run("rm prog; printf '#!/bin/sh\\necho EVIL\\n' > prog; chmod 0111 prog");
+  EXPECT_EQ(project.read("prog"), before) << run;
+}
+
+TEST_P(HostileProject, ANewManifestArrivesOnlyWhereTheCommandStands) {
+  const Hostile project(scene);
+  scene.tree().write(
+      "work/project/dep/package.json",
+      "{\"name\":\"dep\",\"version\":\"1.0.0\",\"scripts\":{\"install\":\"mkdir -p $INIT_CWD/tools; echo "
+      "'{\\\"dependencies\\\":{}}' > $INIT_CWD/tools/package.json\"}}\n");
+  ASSERT_EQ(project.outside("cd dep && npm pack --silent && mv dep-1.0.0.tgz ..").code, 0);
+  const Finished run =
+      scene.cordon({"run", "--", "npm", "install", "--offline", "--no-audit", "--no-fund", "./dep-1.0.0.tgz"})
+          .in(project.path())
+          .timeout(60'000)
+          .run();
+  EXPECT_EQ(run.code, 0) << run;
+  EXPECT_TRUE(project.has("node_modules/dep/package.json")) << run;
+  EXPECT_FALSE(project.has("tools/package.json")) << run;
+}
+
+TEST_P(HostileProject, RunsThatWriteIntoOnePipeWaitAndItsTwoEndsDoNot) {
+  const Hostile project(scene);
+  const std::string cordon = std::string(CORDON_BINARY) + " run --profile node -- ";
+  const Finished beside = project.outside("{ " + cordon + "sh -c 'sleep 0.5; mkdir -p dist; echo a > dist/a' & " +
+                                          cordon + "sh -c 'mkdir -p dist; echo b > dist/b' & wait; } | cat");
+  EXPECT_EQ(project.read("dist/a"), "a\n") << beside;
+  EXPECT_EQ(project.read("dist/b"), "b\n") << beside;
+  EXPECT_FALSE(beside.says("another run of the same job")) << beside;
+}
+
 }  // namespace
 }  // namespace cordon::test

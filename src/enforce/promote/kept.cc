@@ -1,6 +1,7 @@
 #include "enforce/promote/kept.h"
 
 #include <algorithm>
+#include <map>
 
 #include "base/path_order.h"
 #include "enforce/promote/clean.h"
@@ -118,7 +119,8 @@ class Lister {
     }
     if (is_directory(facts)) return visit_directory(path, directory, name, there);
     const bool usual = S_ISREG(facts.stx_mode) || S_ISLNK(facts.stx_mode);
-    const auto known = there ? Change::What::kChanged : Change::What::kNew;
+    const bool was_directory = there && is_directory(*there);
+    const auto known = was_directory ? Change::What::kReplaced : there ? Change::What::kChanged : Change::What::kNew;
     add({.path = path,
          .what = usual ? known : Change::What::kUnusual,
          .kind = kind_of(facts),
@@ -179,6 +181,39 @@ Sys<void> make_entry(FdView registry, FdView from, const std::string& name, Abou
   return store_about(entry, about);
 }
 
+/// Which goes next for want of room: the oldest of a workspace that has more than half of it, so that one project's
+/// runs cannot push out what others left; else the oldest. Never the new one, and for it alone nothing of what fits in
+/// the other half. `all`: newest first.
+std::optional<std::size_t> next_to_go(const std::vector<About>& all, const About& kept, const KeptBounds& bounds) {
+  struct Share {
+    std::uint64_t bytes = 0;
+    std::size_t entries = 0;
+  };
+  Share total;
+  std::map<std::string_view, Share> shares;
+  for (const About& one : all) {
+    for (Share* share : {&total, &shares[one.workspace]}) {
+      share->bytes += std::min(one.bytes, bounds.bytes);
+      ++share->entries;
+    }
+  }
+  if (total.bytes <= bounds.bytes && total.entries <= bounds.entries) return std::nullopt;
+  const auto is_greedy = [&](const Share& share) {
+    return share.bytes > bounds.bytes / 2 || share.entries > bounds.entries / 2;
+  };
+  const auto oldest = [&](const auto& fits) -> std::optional<std::size_t> {
+    for (std::size_t i = all.size(); i-- > 0;)
+      if (all[i].id != kept.id && fits(all[i])) return i;
+    return std::nullopt;
+  };
+  const auto greedy = oldest([&](const About& one) { return is_greedy(shares[one.workspace]); });
+  if (greedy) return greedy;
+  const auto own = shares[kept.workspace];
+  if (is_greedy(own) && total.bytes - own.bytes <= bounds.bytes / 2 && total.entries <= bounds.entries)
+    return std::nullopt;
+  return oldest([](const About&) { return true; });
+}
+
 /// Whoever keeps, applies or discards does it alone.
 Sys<Fd> lock(FdView registry) {
   CORDON_TRY(Fd out, kernel::openat(registry, ".", O_RDONLY | O_DIRECTORY));
@@ -202,13 +237,11 @@ base::Result<Kept::Added> Kept::keep(FdView from, const std::string& name, About
     return wrong(made.error(), about.id);
   }
   Added out{.about = about, .dropped = {}};
-  CORDON_TRY(const std::vector<About> all, list());
-  std::uint64_t bytes = 0;
-  for (std::size_t i = 0; i < all.size(); ++i) {
-    bytes += all[i].bytes;
-    if (all[i].id == about.id || (bytes <= bounds_.bytes && i < bounds_.entries)) continue;
-    CORDON_OK(remove_tree(registry_, all[i].id));
-    out.dropped.push_back(all[i]);
+  CORDON_TRY(std::vector<About> all, list());
+  while (const auto gone = next_to_go(all, about, bounds_)) {
+    CORDON_OK(remove_tree(registry_, all[*gone].id));
+    out.dropped.push_back(std::move(all[*gone]));
+    all.erase(all.begin() + static_cast<std::ptrdiff_t>(*gone));
   }
   return out;
 }

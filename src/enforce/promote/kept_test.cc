@@ -40,8 +40,10 @@ About about(const Desk& desk, const std::string& id) {
   return out;
 }
 
-void keep(const Desk& desk, Kept& kept, const std::string& id, std::int64_t now) {
-  const auto added = kept.keep(open_at(desk.at("")), "up", about(desk, id), now);
+void keep(const Desk& desk, Kept& kept, const std::string& id, std::int64_t now, const std::string& workspace = "") {
+  About what = about(desk, id);
+  if (!workspace.empty()) what.workspace = workspace;
+  const auto added = kept.keep(open_at(desk.at("")), "up", std::move(what), now);
   ASSERT_TRUE(added) << base::to_string(added.error());
   desk.directory("up");
 }
@@ -123,6 +125,25 @@ TEST_P(KeptChanges, GoByAgeAndFromTheOldestOnWhereTheyAreTooMany) {
     ASSERT_TRUE(expired);
     EXPECT_EQ(expired->size(), 1U);
     EXPECT_EQ(desk.listing("kept"), "");
+  });
+}
+
+TEST_P(KeptChanges, OfOneWorkspaceDoNotPushOutThoseOfAnother) {
+  as(GetParam(), [] {
+    Desk desk;
+    desk.begin();
+    Kept kept = registry(desk, {.seconds = 5'000, .bytes = 100'000, .entries = 6});
+    desk.file("up/f", std::string(20'000, 'x'));
+    keep(desk, kept, "mine", 100, "/elsewhere");
+    for (int i = 1; i <= 8; ++i) {
+      desk.file("up/f", std::string(40'000, 'x'));
+      keep(desk, kept, "run-" + std::to_string(i), 100 + i * 10);
+    }
+    EXPECT_TRUE(*kept.find("mine"));
+    desk.file("up/f", std::string(300'000, 'x'));
+    keep(desk, kept, "huge", 300);
+    EXPECT_TRUE(*kept.find("mine"));
+    EXPECT_TRUE(*kept.find("huge"));
   });
 }
 

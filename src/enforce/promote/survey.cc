@@ -101,13 +101,21 @@ void Surveyor::visit(const Here& here, const char* name, BareRepository& reposit
   if (here.merged()) {
     if (auto place = look(here.place, name)) found.place = *place;
   }
+  const auto left = [&] { return out_.outcome.kept.total + out_.outcome.conflicts.total + out_.outcome.refused.total; };
+  const std::uint64_t before = left();
+  const bool merges = found.place && is_directory(*found.place) && S_ISDIR(found.facts.stx_mode);
+  judge(here, found, repository);
+  touched_ = touched_ || (found.place && !merges && left() != before);
+}
+
+void Surveyor::judge(const Here& here, const Found& found, BareRepository& repository) {
   if (is_whiteout(found.facts)) return on_whiteout(here, found);
-  repository.add(name);
-  if (const auto why = names_.why_not(found.path)) return leave(here, std::move(found.path), *why);
+  repository.add(found.name);
+  if (const auto why = names_.why_not(found.path)) return leave(here, found.path, *why);
   if (S_ISDIR(found.facts.stx_mode)) return on_directory(here, found);
   if (S_ISREG(found.facts.stx_mode)) return on_file(here, found);
   if (S_ISLNK(found.facts.stx_mode)) return on_link(here, found);
-  leave(here, std::move(found.path), Reason::kSpecialFile);
+  leave(here, found.path, Reason::kSpecialFile);
 }
 
 void Surveyor::leave(const Here& here, std::string path, Reason reason) {
@@ -122,17 +130,14 @@ void Surveyor::spoil(std::uint32_t index) {
   }
 }
 
-/// It must not stand among what is kept either; but where something of the host's was deleted or moved, that may be
-/// where it went.
+/// It must not stand among what is kept either; but where something of the host's was changed, deleted or moved, that
+/// may be where it went.
 void Surveyor::drop_all() {
-  const bool something_went = std::ranges::any_of(
-      out_.outcome.kept.entries, [](const Entry& entry) { return entry.reason == Reason::kDeletionOutsideOutputs; });
-  const bool all_is_known = out_.outcome.kept.total == out_.outcome.kept.entries.size();
   for (const Dropped& one : dropped_) {
     const auto slash = one.path.rfind('/');
     const auto directory = open_directory(task_.upper, slash == std::string::npos ? "" : one.path.substr(0, slash));
-    const bool goes = all_is_known && !something_went && directory &&
-                      remove_tree(*directory, one.path.substr(slash == std::string::npos ? 0 : slash + 1));
+    const bool goes =
+        !touched_ && directory && remove_tree(*directory, one.path.substr(slash == std::string::npos ? 0 : slash + 1));
     if (!goes) leave(Here{.index = one.directory}, one.path, Reason::kNotAnOutput);
   }
 }

@@ -42,7 +42,10 @@ void Surveyor::on_directory(const Here& here, const Found& found) {
   const auto mark = opened ? overlay_mark(*opened) : Sys<Mark>(base::fail(opened.error()));
   if (!mark) return leave(here, found.path, Reason::kHostFailed);
   if (*mark == Mark::kUnknown) return leave(here, found.path, Reason::kUnknownOverlay);
-  if (*mark == Mark::kOpaque) leave(here, found.path, Reason::kDeletionOutsideOutputs);
+  if (*mark == Mark::kOpaque) {
+    leave(here, found.path, Reason::kDeletionOutsideOutputs);
+    touched_ = true;
+  }
   enter(here, found, {.wanted = Class::kOther, .counterpart = Counterpart::kMerged, .mark = *mark});
 }
 
@@ -65,6 +68,9 @@ void Surveyor::on_output_directory(const Here& here, const Found& found) {
   const auto mark = opened ? overlay_mark(*opened) : Sys<Mark>(base::fail(opened.error()));
   if (!mark) return leave(here, found.path, Reason::kHostFailed);
   if (*mark == Mark::kUnknown) return leave(here, found.path, Reason::kUnknownOverlay);
+  if (manner_ != Manner::kNewEntries && here.merged() && found.place && is_directory(*found.place) &&
+      look(here.place, (std::string(found.name) + "/.git").c_str()))
+    return leave(here, found.path, Reason::kGitRepository);
   Counterpart counterpart{};
   if (const auto why = counterpart_of(here, found, *mark, counterpart)) return leave(here, found.path, *why);
   if (counterpart != Counterpart::kMerged) {

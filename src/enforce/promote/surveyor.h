@@ -43,6 +43,7 @@ class Surveyor {
   void settle();
   void drop_all();
   void visit(const Here& here, const char* name, BareRepository& repository);
+  void judge(const Here& here, const Found& found, BareRepository& repository);
   Sys<void> part_shared_files();
   Sys<void> part(Item& item);
 
@@ -82,6 +83,7 @@ class Surveyor {
     std::string path;
   };
   std::vector<Dropped> dropped_;
+  bool touched_ = false;                ///< something of the host's is changed by what is kept
   std::vector<std::uint32_t> pending_;  ///< directories to be walked
   std::uint64_t entries_ = 0, bytes_ = 0;
   struct Shared {

@@ -79,6 +79,11 @@ bool is_machine_code(std::string_view head) {
   };
   const std::size_t header = is_wide ? kHeader64 : kHeader32;
   constexpr int kExecutable = 2, kShared = 3;
+  // Padding is zero, and who made it is somebody known: a header that is text as well has neither.
+  constexpr std::array<unsigned char, 5> kSystems{0, 3, 9, 12, 255};
+  for (std::size_t at = 8; at < 16; ++at)
+    if (byte(at) != 0) return false;
+  if (std::ranges::find(kSystems, byte(7)) == kSystems.end()) return false;
   const int type = half(16);
   return head.size() >= header && (type == kExecutable || type == kShared) && half(18) != 0 &&
          half(is_wide ? 52 : 40) == static_cast<int>(header);
@@ -86,23 +91,31 @@ bool is_machine_code(std::string_view head) {
 
 bool may_name_a_program(std::string_view name) {
   constexpr std::array kEndings{".bin", ".dll", ".elf", ".exe", ".out", ".test"};
-  // Read by tools under these names, whatever is in them.
+  // Read by tools under these names, whatever is in them; and what ends in "file".
   constexpr std::array kRead = std::to_array<std::string_view>(
-      {"brewfile", "build",    "buck",        "capfile",     "configure",   "dockerfile", "earthfile",
-       "fastfile", "gemfile",  "gnumakefile", "guardfile",   "jenkinsfile", "justfile",   "makefile",
-       "pipfile",  "podfile",  "procfile",    "rakefile",    "sconscript",  "sconstruct", "snakefile",
-       "taskfile", "thorfile", "tiltfile",    "vagrantfile", "workspace",   "wscript"});
+      {"buck", "build", "config", "configure", "containerfile", "env", "kbuild", "kconfig", "module", "pkgbuild",
+       "project", "sconscript", "sconstruct", "setup", "targets", "workspace", "wscript"});
   std::string low(name);
   std::ranges::transform(low, low.begin(), [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; });
-  if (low.size() > 128 || std::ranges::find(kRead, low) != kRead.end()) return false;
+  if (low.size() > 128 || std::ranges::find(kRead, low) != kRead.end() || low.ends_with("file")) return false;
+  if (low.substr(0, low.find('.')).ends_with("file")) return false;
   return !low.contains('.') || std::ranges::any_of(kEndings, [&](const char* end) { return low.ends_with(end); });
 }
 
 bool may_name_a_build_directory(std::string_view name) {
-  std::string low(name);
-  std::ranges::transform(low, low.begin(), [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; });
-  constexpr std::array kParts{"build", "bld", "out", "obj", "debug", "release"};
-  return std::ranges::any_of(kParts, [&](const char* part) { return low.contains(part); });
+  constexpr std::array kWords =
+      std::to_array<std::string_view>({"bld", "build", "builddir", "debug", "obj", "out", "release"});
+  std::string word;
+  for (const char c : std::string(name) + "-") {
+    const bool is_letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+    if (is_letter) {
+      word += c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c;
+      continue;
+    }
+    if (std::ranges::find(kWords, word) != kWords.end()) return true;
+    word.clear();
+  }
+  return false;
 }
 
 std::vector<std::string_view> markers(std::span<const DeclaredOutput> declared) {

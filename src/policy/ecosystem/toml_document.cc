@@ -46,8 +46,9 @@ Json as_json(const toml::node& node) {
 constexpr std::array kCargoTables = std::to_array<std::string_view>(
     {"build", "cargo-new", "future-incompat-report", "http", "net", "patch", "paths", "profile", "registries",
      "registry", "resolver", "source", "target", "term", "unstable"});
-constexpr std::array kSecretKeys = std::to_array<std::string_view>(
-    {"token", "secret-key", "password", "credential-provider", "global-credential-providers", "proxy"});
+constexpr std::array kSecretKeys =
+    std::to_array<std::string_view>({"token", "secret-key", "password", "credential-provider",
+                                     "global-credential-providers", "proxy", "runner", "user-agent"});
 
 template <std::size_t N>
 bool is_one_of(const std::array<std::string_view, N>& names, std::string_view name) {

@@ -63,7 +63,8 @@ std::optional<std::string> without_users(std::string_view value) {
     value.remove_prefix(scheme + 3);
     const std::size_t end = std::min(value.find_first_of("/ \t,?#"), value.size());
     const std::size_t at = value.substr(0, end).rfind('@');
-    if (at != std::string_view::npos) value.remove_prefix(at + 1);
+    const bool is_git = value.starts_with("git@") && out.ends_with("ssh://");
+    if (at != std::string_view::npos && !is_git) value.remove_prefix(at + 1);
   }
   out += value;
   // A fragment is nobody's but the client's.
@@ -71,8 +72,15 @@ std::optional<std::string> without_users(std::string_view value) {
   // An address of another form may hold anything; so may a line that another reader ends elsewhere.
   if (out.contains(":/") && !out.contains("://")) return std::nullopt;
   if (out.find_first_of(std::string_view("\r\0;", 3)) != std::string::npos) return std::nullopt;
-  // What a variable stands for is not known here: "${TOKEN}" in a URL is one.
-  if (out.contains("${") || out.contains('?') || value.contains('@')) return std::nullopt;
+  // What a variable stands for is not known here: "${TOKEN}" in a URL is one. An '@' that is left is a scope's
+  // ("@types/*"), or git's own user.
+  if (out.contains("${") || out.contains('?')) return std::nullopt;
+  for (std::size_t at = out.find('@'); at != std::string::npos; at = out.find('@', at + 1)) {
+    const bool begins = at == 0 || out[at - 1] == ' ' || out[at - 1] == ',' || out[at - 1] == '\t';
+    const bool is_git = at >= 3 && out.compare(at - 3, 3, "git") == 0 &&
+                        (at == 3 || out.compare(0, at, "ssh://git") == 0 || out.compare(0, at, "git+ssh://git") == 0);
+    if (!begins && !is_git) return std::nullopt;
+  }
   return out;
 }
 
@@ -84,10 +92,18 @@ std::string settings_without_credentials(RegistryFormat format, std::string_view
   if (format == RegistryFormat::kMavenSettings) return maven_settings(text);
   if (format != RegistryFormat::kNpmrc && format != RegistryFormat::kPipConf) return {};
   std::string out;
-  bool any = false;
+  const bool is_pip = format == RegistryFormat::kPipConf;
+  bool any = false, passed = false;
   for (const std::string_view raw : base::split(text, '\n')) {
     const std::string_view line = trimmed(raw);
-    if (line.starts_with('[') && line.ends_with(']')) {
+    const bool goes_on = is_pip && !line.empty() && (raw.starts_with(' ') || raw.starts_with('\t'));
+    if (goes_on && line.find('=') == std::string_view::npos) {  // of the value above
+      const auto value = without_users(line);
+      if (passed && value) out += "    " + *value + "\n";
+      continue;
+    }
+    passed = false;
+    if (is_pip && line.starts_with('[') && line.ends_with(']')) {
       out += std::string(line) + "\n";
       continue;
     }
@@ -97,7 +113,7 @@ std::string settings_without_credentials(RegistryFormat format, std::string_view
     const auto value = without_users(trimmed(line.substr(equals + 1)));
     if (!value || !passes(format, key)) continue;
     out += std::string(key) + "=" + *value + "\n";
-    any = true;
+    passed = any = true;
   }
   return any ? out : std::string();
 }

@@ -107,5 +107,25 @@ TEST(ToolSettings, ALineThatAnotherReaderEndsElsewhereEndsTheFile) {
   EXPECT_EQ(beside, "<settings><mirrors><mirror><id>m</id></mirror></mirrors></settings>");
 }
 
+TEST(ToolSettings, AListOverSeveralLinesStaysWhole) {
+  EXPECT_EQ(settings_without_credentials(RegistryFormat::kPipConf,
+                                         "[global]\nindex-url = https://i.example/simple\nextra-index-url =\n"
+                                         "    https://u:SECRET@a.example/simple\nproxy =\n    http://SECRET.example\n"
+                                         "trusted-host = a.example\n    b.example\n"),
+            "[global]\nindex-url=https://i.example/simple\nextra-index-url=\n    https://a.example/simple\n"
+            "trusted-host=a.example\n    b.example\n");
+  for (const char* line : {"[//h/:_authToken=SECRET]", "registry=https://h/SECRET:x@y https://z"})
+    EXPECT_EQ(settings_without_credentials(RegistryFormat::kNpmrc, line), "") << line;
+  EXPECT_EQ(settings_without_credentials(RegistryFormat::kNpmrc, "public-hoist-pattern=@types/*"),
+            "public-hoist-pattern=@types/*\n");
+  const std::string cargo =
+      settings_without_credentials(RegistryFormat::kCargoToml,
+                                   "[target.x]\nrunner = ['env', 'SECRET']\n[patch.crates-io]\nfoo = { git = "
+                                   "'ssh://git@h.example/foo' }\nbar = { git = 'git@h.example:bar' }\n");
+  EXPECT_EQ(cargo.find("SECRET"), std::string::npos) << cargo;
+  for (const char* kept : {"ssh://git@h.example/foo", "git@h.example:bar"})
+    EXPECT_NE(cargo.find(kept), std::string::npos) << kept << cargo;
+}
+
 }  // namespace
 }  // namespace cordon::policy::ecosystem
