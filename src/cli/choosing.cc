@@ -27,7 +27,7 @@ Choosing::Choice Choosing::ask(const report::ProfileLine& line) {
   if (quit_) return Choice::kDecline;
   constexpr int kAttempts = 3;
   for (int attempt = 0; attempt < kAttempts; ++attempt) {
-    const std::optional<std::string> word = ask_for_word(report::grant_question(line));
+    const std::optional<std::string> word = ask_for_word(invocation_, report::grant_question(line));
     if (!word || *word == "q" || *word == "quit") break;
     if (*word == "y" || *word == "yes") return Choice::kTake;
     if (*word == "n" || *word == "no") return Choice::kDecline;
@@ -126,6 +126,7 @@ void Choosing::take_exec(const draft::Proposal& proposal) {
     std::ranges::sort(names);
     names.erase(std::ranges::unique(names).begin(), names.end());
     const std::optional<std::string> word = ask_for_word(
+        invocation_,
         fmt::format("cordon: grant exec: all? it started {}\ncordon: [y]es [n]o [q]uit ", base::join(names, ", ")));
     quit_ = !word || *word == "q" || *word == "quit";
     if (quit_ || (*word != "y" && *word != "yes")) return;

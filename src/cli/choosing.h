@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "cli/invocation.h"
 #include "policy/draft/draft.h"
 #include "report/profile_view.h"
 
@@ -20,7 +21,8 @@ report::ProfileLine line_of(const policy::draft::Want& want, const policy::draft
 class Choosing {
  public:
   enum class Asks : std::uint8_t { kAtTerminal, kNobody };
-  Choosing(Asks asks, policy::draft::Anchors anchors) : asks_(asks), anchors_(std::move(anchors)) {}
+  Choosing(Asks asks, policy::draft::Anchors anchors, const Invocation& invocation)
+      : asks_(asks), anchors_(std::move(anchors)), invocation_(invocation) {}
 
   /// Takes over from this run's proposal what is wanted. True where something was, that the run did not have.
   bool take(const policy::draft::Proposal& proposal);
@@ -43,6 +45,7 @@ class Choosing {
 
   Asks asks_;
   policy::draft::Anchors anchors_;
+  const Invocation& invocation_;
   policy::draft::Proposal chosen_;
   std::vector<policy::draft::Want> declined_, withheld_;
   std::set<std::string> declined_hosts_, groups_;

@@ -7,7 +7,6 @@
 #include <utility>
 
 #include "base/text.h"
-#include "policy/approval/draft_file.h"
 #include "policy/manifest/manifest.h"
 #include "policy/manifest/rewrite.h"
 
@@ -102,8 +101,9 @@ base::Result<std::optional<Opened>, Stop> existing_draft(const Invocation& invoc
   return std::optional<Opened>(std::move(*there));
 }
 
-base::Result<void, Stop> require_place_for_draft(Host& host, const Subject& subject) {
-  if (subject.out.empty()) return {};
+base::Result<std::optional<approval::DraftPlace>, Stop> require_place_for_draft(Host& host, const Subject& subject) {
+  if (subject.out.empty()) return std::optional<approval::DraftPlace>();
+  auto held = approval::hold_place_for_draft(subject.out);
   const std::size_t slash = subject.out.rfind('/');
   const std::string directory = slash == 0 ? "/" : subject.out.substr(0, slash);
   const auto refuse = [&](std::string message) {
@@ -127,7 +127,8 @@ base::Result<void, Stop> require_place_for_draft(Host& host, const Subject& subj
   });
   if (itself.state != plan::PathState::kAbsent || is_link)
     return refuse(fmt::format("{} is there, and is no file that a draft can go to", base::shown(subject.out)));
-  return {};
+  if (!held) return base::fail(stop(report::refused(held.error())));
+  return std::optional(std::move(*held));
 }
 
 policy::Policy draft_base(const Subject& subject, const policy::Policy& begins, const std::optional<Opened>& existing,
@@ -149,7 +150,8 @@ policy::Policy draft_base(const Subject& subject, const policy::Policy& begins, 
 }
 
 base::Result<void, Stop> write_draft(Context& context, const Subject& subject, std::optional<Opened>& existing,
-                                     const policy::Policy& drafted, report::ProfileView& view) {
+                                     const std::optional<approval::DraftPlace>& place, const policy::Policy& drafted,
+                                     report::ProfileView& view) {
   view.manifest = subject.out;
   policy::Policy whole = drafted;
   whole.provenance = provenance_of(view);
@@ -160,7 +162,7 @@ base::Result<void, Stop> write_draft(Context& context, const Subject& subject, s
   }
   if (!existing) {
     auto written =
-        approval::write_new_draft(subject.out, manifest::canonical_yaml(whole, manifest::ProvenanceBlock::kInclude));
+        approval::write_new_draft(*place, manifest::canonical_yaml(whole, manifest::ProvenanceBlock::kInclude));
     if (!written) return base::fail(stop(report::refused(written.error())));
     view.written = true;
     return {};

@@ -62,6 +62,7 @@ class Profile {
   Subject subject_;
   policy::Posture posture_;
   std::optional<Opened> existing_;
+  std::optional<policy::approval::DraftPlace> place_;  ///< where there is none
   draft::Forwarding forwarding_ = draft::Forwarding::kRefused;
   OwnDirectory own_ = OwnDirectory::kWritten;
   policy::Policy watched_policy_;
@@ -75,7 +76,8 @@ base::Result<void, Stop> Profile::consent_to_network() {
   if (!arguments_.has("--allow-network")) return {};
   forwarding_ = draft::Forwarding::kAllowed;
   if (!asks()) return {};
-  if (ask("cordon: the program may then reach any host, before anybody has read what it does\n"
+  if (ask(context_.invocation,
+          "cordon: the program may then reach any host, before anybody has read what it does\n"
           "cordon: let it? [y/N] ") == Answer::kYes)
     return {};
   return base::fail(stop(report::refused_usage(
@@ -88,7 +90,7 @@ base::Result<void, Stop> Profile::prepare() {
   CORDON_OK(add_global_config(context_.invocation, host.facts, posture_));
   CORDON_TRY(subject_, subject_of(context_.invocation, arguments_, host));
   CORDON_TRY(existing_, existing_draft(context_.invocation, host.facts, subject_));
-  if (!existing_) CORDON_OK(require_place_for_draft(host, subject_));
+  if (!existing_) CORDON_TRY(place_, require_place_for_draft(host, subject_));
   const plan::PathFact* around = nullptr;
   for (const auto& [asked, fact] : host.facts.paths)
     if (fact.real == subject_.project) around = &fact;
@@ -281,11 +283,12 @@ base::Result<int, Stop> Profile::conclude(Choosing& choosing) {
   const policy::Policy composed = draft::compose(base, chosen, subject_.anchors);
   // Who left before the first answer wants no file.
   const bool nothing = choosing.quit() && view_.rounds == 1 && chosen.wants.empty() && chosen.network.empty();
-  if (!nothing) CORDON_OK(write_draft(context_, subject_, existing_, composed, view_));
+  if (!nothing) CORDON_OK(write_draft(context_, subject_, existing_, place_, composed, view_));
   if (json_)
     context_.output.print(report::profile_document(view_, policy::manifest::to_json(composed).dump()));
   else
-    context_.output.say(report::profile_text(view_, context_.invocation.err.style));
+    context_.output.say(plain_before_report(context_.invocation) +
+                        report::profile_text(view_, context_.invocation.err.style));
   if (context_.output.broken()) return kRefused;
   return view_.incomplete.empty() ? 0 : kNotVouchedFor;
 }
@@ -293,7 +296,8 @@ base::Result<int, Stop> Profile::conclude(Choosing& choosing) {
 base::Result<int, Stop> Profile::go() {
   CORDON_OK(prepare());
   if (asks()) terminal_ = TerminalSettings::now();
-  Choosing choosing(asks() ? Choosing::Asks::kAtTerminal : Choosing::Asks::kNobody, subject_.anchors);
+  Choosing choosing(asks() ? Choosing::Asks::kAtTerminal : Choosing::Asks::kNobody, subject_.anchors,
+                    context_.invocation);
   CORDON_OK(rounds(choosing));
   return conclude(choosing);
 }

@@ -4,6 +4,7 @@
 
 #include "base/text.h"
 #include "cli/profile.h"
+#include "cli/question.h"
 #include "cli/watched_run.h"
 #include "planner/planner.h"
 #include "policy/draft/draft.h"
@@ -89,7 +90,7 @@ base::Result<int, Stop> check_profile(Context& context, const Arguments& argumen
   if (json)
     context.output.print(report::profile_document(view, {}));
   else
-    context.output.say(report::check_text(view, invocation.err.style));
+    context.output.say(plain_before_report(invocation) + report::check_text(view, invocation.err.style));
   if (context.output.broken()) return kRefused;
   return view.differences.empty() && view.incomplete.empty() ? 0 : kNotVouchedFor;
 }
