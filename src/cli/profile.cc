@@ -90,7 +90,9 @@ base::Result<void, Stop> Profile::prepare() {
   CORDON_OK(add_global_config(context_.invocation, host.facts, posture_));
   CORDON_TRY(subject_, subject_of(context_.invocation, arguments_, host));
   CORDON_TRY(existing_, existing_draft(context_.invocation, host.facts, subject_));
-  if (!existing_) CORDON_TRY(place_, require_place_for_draft(host, subject_));
+  if (!existing_) {
+    CORDON_TRY(place_, require_place_for_draft(host, subject_));
+  }
   const plan::PathFact* around = nullptr;
   for (const auto& [asked, fact] : host.facts.paths)
     if (fact.real == subject_.project) around = &fact;

@@ -23,8 +23,9 @@ class TerminalSettings {
   std::optional<termios> settings_;
 };
 
-/// What brings the terminal back to plain text on whole lines at its bottom, whatever a program left it in: the middle of
-/// a command, colours that cannot be told apart, a window of one line. Empty where TERM says that it knows no commands.
+/// What brings the terminal back to plain text on whole lines at its bottom, whatever a program left it in: the middle
+/// of a command, colours that cannot be told apart, a window of one line. Empty where TERM says that it knows no
+/// commands.
 std::string plain_screen(const Invocation& invocation);
 
 /// The same before a report on standard error, where that is a terminal.

@@ -52,7 +52,7 @@ TEST_P(ProfilePlace, ADirectoryThatTheProgramSwapsLeadsTheDraftNowhereElse) {
                      0755);
   const Finished run = profiled({"./s.sh", "--out", "sub/m.yaml"});
   EXPECT_EQ(run.code, 125) << run;
-  EXPECT_THAT(run.err, HasSubstr("draft-in-the-way"));
+  EXPECT_THAT(run.err, HasSubstr("its directory is another"));
   EXPECT_FALSE(scene.tree().exists("home/elsewhere/m.yaml"));
   EXPECT_FALSE(scene.tree().exists("work/was/m.yaml"));
   scene.tree().make_directory("work/kept");

@@ -25,7 +25,8 @@ struct DraftPlace {
 /// Codes: draft-not-written (with the call and errno).
 base::Result<DraftPlace, base::Diagnostics> hold_place_for_draft(const std::string& path);
 
-/// Codes: draft-not-written (with the call and errno), draft-in-the-way (the name, or its directory, is another by now).
+/// Codes: draft-not-written (with the call and errno), draft-in-the-way (the name, or its directory, is another by
+/// now).
 base::Result<void, base::Diagnostics> write_new_draft(const DraftPlace& place, const std::string& text);
 
 /// As stamp() writes; `manifest` is then the new file. Codes: draft-not-written, draft-changed.
