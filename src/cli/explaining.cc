@@ -45,18 +45,17 @@ std::ptrdiff_t lifted(const plan::Plan& plan) {
 
 /// Why the line that comes to mind is none to suggest: a plan with it is refused, or shows what is shielded.
 std::string objection(Host& host, policy::Policy policy, const plan::Plan& planned, const report::Denial& denial) {
-  const std::size_t open = denial.grant.find('['), close = denial.grant.rfind(']');
   const std::string untried = "whether a line for it is granted was not tried";
-  if (open == std::string::npos || close == std::string::npos) return untried;
-  std::string path = denial.grant.substr(open + 1, close - open - 1);
-  if (path.starts_with('"')) return untried;  // a name that YAML quotes is another in the line than here
+  const std::string& path = denial.path;
+  if (path.empty()) return untried;
   const policy::PathGrant grant{.written = path, .path = path};
   for (std::string_view at = path; at.size() > 1; at = planner::parent_of(at)) {
     const bool is_home = planner::is_home_container(planner::parent_of(at)) || at == "/root";
     const auto own = planner::own_homes(host.facts);
     if (is_home && std::ranges::find(own, at) == own.end()) return "it lies in another user's home";
   }
-  (denial.act == "write" ? policy.write : policy.read).push_back(grant);
+  auto& to = denial.act == "exec" ? policy.exec.programs : denial.act == "write" ? policy.write : policy.read;
+  to.push_back(grant);
   const auto decided = verdict(policy, host, Probing::kAssume);
   if (!decided) return untried;
   if (const auto* with = std::get_if<plan::Plan>(&*decided))
@@ -80,6 +79,8 @@ bool may_be_whole(Host& host, policy::Policy policy, const plan::Plan& planned, 
   return with != nullptr && lifted(*with) <= lifted(planned) && !report::Inside(*with).shields_below(directory);
 }
 
+}  // namespace
+
 std::vector<report::Denial> denied_paths(Host& host, const policy::Policy& policy, const plan::Plan& plan,
                                          const plan::Observations& observed) {
   const report::HostPaths there = ask_host(host, plan, observed);
@@ -99,6 +100,8 @@ std::vector<report::Denial> denied_paths(Host& host, const policy::Policy& polic
     wholes.none = tried > 4 * kMostTried;
   }
 }
+
+namespace {
 
 /// Where the run had no way out the smallest line has the address itself: the name that it stands for, if any, was
 /// looked up in vain.

@@ -1,14 +1,20 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
+#include <iterator>
 
 #include "base/text.h"
+#include "cli/explaining.h"
 #include "cli/profile.h"
 #include "cli/question.h"
 #include "cli/watched_run.h"
+#include "planner/path_text.h"
 #include "planner/planner.h"
 #include "policy/draft/draft.h"
+#include "policy/draft/places.h"
 #include "policy/manifest/manifest.h"
+#include "report/inside.h"
 #include "report/profile_view.h"
 
 namespace cordon::cli {
@@ -27,6 +33,52 @@ std::string difference_of(const draft::Remark& one) {
 /// Under a manifest that closes exec what was started is what was refused.
 bool started_more(const policy::Policy& policy, const plan::Outcome& outcome) {
   return policy.exec.mode != policy::ExecMode::kAll && outcome.exec_attempts_total > 0;
+}
+
+/// What no program's own doing is, and no draft has a line for.
+bool is_incidental(const plan::ObservedPath& one) {
+  constexpr std::array kKernel = std::to_array<std::string_view>({"/dev", "/proc", "/sys"});
+  return draft::is_bytecode(one.path) || draft::is_library_setting(one.path) ||
+         draft::is_of_the_java_machine(one.path) ||
+         std::ranges::any_of(kKernel, [&](std::string_view place) { return planner::within(one.path, place); });
+}
+
+/// Listing its directory is how Python looks for modules.
+bool is_of_the_importer(const plan::ObservedPath& one) {
+  return !one.programs.empty() && std::ranges::all_of(one.programs, [](const std::string& program) {
+    return program.substr(program.rfind('/') + 1).starts_with("python");
+  });
+}
+
+/// A line of the proposal, or a remark, is about it already.
+bool is_told(const draft::Proposal& proposal, const std::string& path) {
+  const auto around = [&](const std::string& other) {
+    return planner::within(path, other) || planner::within(other, path);
+  };
+  return std::ranges::any_of(proposal.wants, [&](const draft::Want& want) { return around(want.path); }) ||
+         std::ranges::any_of(proposal.withheld, [&](const draft::Remark& one) {
+           return !one.path.empty() && (one.path == path || one.path == planner::parent_of(path));
+         });
+}
+
+/// What --explain would call denied and no rule says by its name: shields, `deny`, a list of programs, links, listings
+/// that show less than stands there. What was only looked at is no difference here.
+std::vector<std::string> refused_in(WatchedRun& run, const policy::Policy& policy, const draft::Proposal& proposal) {
+  plan::Observations used = run.outcome.observations;
+  std::erase_if(used.paths, [](const plan::ObservedPath& one) {
+    return (one.acts & ~std::uint32_t{plan::kActProbe}) == 0 || is_incidental(one);
+  });
+  std::vector<std::string> out;
+  for (const report::Denial& one : denied_paths(run.host, policy, run.plan, used))
+    if (one.act == "exec" || !is_told(proposal, one.subject))
+      out.push_back(fmt::format("{} {}: {}", one.act, base::shown(one.subject), one.why));
+  const report::Inside inside(run.plan);
+  for (const plan::ObservedPath& one : used.paths)
+    if ((one.acts & plan::kActEnumerate) != 0 && inside.is_partial(inside.resolved(one.path)) &&
+        planner::depth_of(one.path) > 1 && !is_of_the_importer(one) && !is_told(proposal, one.path))
+      out.push_back(
+          fmt::format("read {}: it listed it, and saw only what other lines name in it", base::shown(one.path)));
+  return out;
 }
 
 report::ProfileView view_of(const Opened& opened, const draft::Proposal& proposal, const policy::Policy& needed,
@@ -69,7 +121,7 @@ base::Result<int, Stop> check_profile(Context& context, const Arguments& argumen
   CORDON_TRY(auto ran, watch_run(context, watched, settings));
   if (auto* refusal = std::get_if<plan::Refusal>(&ran))
     return base::fail(stop(report::refused(*refusal), opened.file.text));
-  const WatchedRun& run = std::get<WatchedRun>(ran);
+  WatchedRun& run = std::get<WatchedRun>(ran);
   const std::string& entrypoint = opened.policy.entrypoint.path;
   draft::Proposal proposal =
       draft::propose({.policy = watched,
@@ -86,7 +138,8 @@ base::Result<int, Stop> check_profile(Context& context, const Arguments& argumen
   // What its rules let through is no difference.
   draft::drop_covered(proposal, opened.policy);
   policy::Policy needed = draft::compose(opened.as_written, proposal, {opened.file.directory, host.facts.home});
-  const report::ProfileView view = view_of(opened, proposal, needed, run.outcome);
+  report::ProfileView view = view_of(opened, proposal, needed, run.outcome);
+  std::ranges::move(refused_in(run, opened.policy, proposal), std::back_inserter(view.differences));
   if (json)
     context.output.print(report::profile_document(view, {}));
   else

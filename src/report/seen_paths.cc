@@ -75,6 +75,7 @@ class Finder {
 
  private:
   void absent(const plan::ObservedPath& path, Sight sight);
+  bool is_not_started(const plan::ObservedPath& path);
   void unwritable(const plan::ObservedPath& path);
   void group();
   void add(Found found) { found_.push_back(std::move(found)); }
@@ -101,6 +102,7 @@ class Finder {
 void Finder::take(const plan::ObservedPath& path) {
   std::uint32_t acts = path.acts;
   if (exec_closed_) acts &= ~std::uint32_t{plan::kActExecute};  // told as what it is
+  if ((acts & plan::kActExecute) != 0 && is_not_started(path)) acts &= ~std::uint32_t{plan::kActExecute};
   if (acts == 0) return;
   const bool writes = (acts & plan::kActWrite) != 0, uses = (acts & kUses) != 0;
   Sight sight = inside_.at(inside_.resolved(path.path));
@@ -137,6 +139,18 @@ void Finder::take(const plan::ObservedPath& path) {
     case Sight::kWritable:
       return;
   }
+}
+
+/// A program that a list under exec: does not have; else it is judged by whether it can be read.
+bool Finder::is_not_started(const plan::ObservedPath& path) {
+  const HostPath* const host = on_host(path.path);
+  if (!inside_.lists_programs() || host == nullptr || host->directory) return false;
+  if (inside_.starts(host->real) || inside_.starts(inside_.resolved(path.path))) return false;
+  add({.denial = {.act = "exec", .subject = path.path, .count = path.count, .why = "the list under exec: has it not"},
+       .rank = 0,
+       .key = "exec",
+       .granted = path.path});
+  return true;
 }
 
 void Finder::unwritable(const plan::ObservedPath& path) {
@@ -186,7 +200,7 @@ void Finder::group() {
     changed = false;
     std::map<std::string, std::vector<std::size_t>, std::less<>> beside;
     for (std::size_t i = 0; i < found_.size(); ++i) {
-      if (found_[i].granted.empty() || found_[i].rank > 2) continue;
+      if (found_[i].granted.empty() || found_[i].rank > 2 || found_[i].denial.act == "exec") continue;
       const bool is_read = std::string_view(found_[i].key) == "read";
       // A write names its directory already.
       const std::string_view directory = is_read ? parent_of(found_[i].granted) : std::string_view(found_[i].granted);
@@ -231,6 +245,7 @@ std::vector<Denial> Finder::finish() {
         granted, [&](const std::string& other) { return !one.granted.empty() && is_within(one.granted, other); });
     if (!one.granted.empty() && !covered) {
       one.denial.grant = path_grant(one.key, one.granted);
+      one.denial.path = one.granted;
       if (one.whole) wholes_.suggested.push_back(one.granted);
       granted.insert(one.granted);
     }
@@ -253,6 +268,8 @@ std::vector<std::string> paths_to_ask(const plan::Plan& plan, const plan::Observ
     for (const plan::ObservedPath& path : observed.paths) {
       if (((path.acts & ~std::uint32_t{plan::kActProbe}) != 0) != uses) continue;
       const Sight sight = inside.at(inside.resolved(path.path));
+      const bool starts = inside.lists_programs() && (path.acts & plan::kActExecute) != 0;
+      if (starts && !path.path.contains('\0')) ask(path.path);
       if (sight == Sight::kOwn || sight == Sight::kHidden || path.path.contains('\0')) continue;
       ask(path.path);
       if ((path.acts & plan::kActWrite) != 0) ask(parent_of(path.path));
