@@ -129,9 +129,38 @@ void Choosing::take_exec(const draft::Proposal& proposal) {
         invocation_,
         fmt::format("cordon: grant exec: all? it started {}\ncordon: [y]es [n]o [q]uit ", base::join(names, ", ")));
     quit_ = !word || *word == "q" || *word == "quit";
+    exec_declined_ = !quit_ && *word != "y" && *word != "yes";
     if (quit_ || (*word != "y" && *word != "yes")) return;
   }
   chosen_.exec_all = true;
+}
+
+/// For the list under exec: each by its name.
+void Choosing::take_programs(const draft::Proposal& proposal) {
+  for (const std::string& path : proposal.exec_programs) {
+    if (std::ranges::find(chosen_.exec_programs, path) != chosen_.exec_programs.end()) continue;
+    if (declined_programs_.contains(path)) continue;
+    if (ask({.key = "exec",
+             .written = draft::relocatable(path, anchors_),
+             .group = "exec",
+             .programs = {},
+             .calls = {"execve"},
+             .count = 1}) == Choice::kTake) {
+      chosen_.exec_programs.push_back(path);
+    } else if (!quit_) {
+      declined_programs_.insert(path);
+    }
+  }
+  std::ranges::sort(chosen_.exec_programs);
+}
+
+std::size_t Choosing::declines() const {
+  const auto stands = [&](const draft::Want& want) {
+    return std::ranges::none_of(
+        chosen_.wants, [&](const draft::Want& one) { return draft::covers(one, want) || draft::covers(want, one); });
+  };
+  return static_cast<std::size_t>(std::ranges::count_if(declined_, stands)) + declined_hosts_.size() +
+         declined_programs_.size() + (exec_declined_ ? 1 : 0);
 }
 
 void Choosing::take_remarks(const draft::Proposal& proposal) {
@@ -157,6 +186,7 @@ bool Choosing::take(const draft::Proposal& proposal) {
   const bool paths = take_wants(proposal);
   take_network(proposal);
   take_exec(proposal);
+  take_programs(proposal);
   take_remarks(proposal);
   return paths;
 }

@@ -85,6 +85,22 @@ std::string lines_of(const policy::Policy& policy) {
   return base::join(out, ", ") + (total > kMost ? fmt::format(" and {} more", total - kMost) : std::string());
 }
 
+/// The lines of `before` that stand in `after` too.
+policy::Policy kept_of(policy::Policy before, const policy::Policy& after) {
+  const auto keep = [](auto& lines, const auto& others, auto same) {
+    std::erase_if(lines, [&](const auto& one) {
+      return std::ranges::none_of(others, [&](const auto& other) { return same(one, other); });
+    });
+  };
+  const auto same_path = [](const policy::PathGrant& a, const policy::PathGrant& b) { return a.written == b.written; };
+  keep(before.read, after.read, same_path);
+  keep(before.write, after.write, same_path);
+  keep(before.network, after.network,
+       [](const policy::NetworkRule& a, const policy::NetworkRule& b) { return a.host == b.host && a.port == b.port; });
+  if (before.exec.mode != after.exec.mode) before.exec = {};
+  return before;
+}
+
 }  // namespace
 
 base::Result<std::optional<Opened>, Stop> existing_draft(const Invocation& invocation, const plan::HostFacts& facts,
@@ -132,7 +148,7 @@ base::Result<std::optional<approval::DraftPlace>, Stop> require_place_for_draft(
 }
 
 policy::Policy draft_base(const Subject& subject, const policy::Policy& begins, const std::optional<Opened>& existing,
-                          const std::vector<draft::Want>& declined, report::ProfileView& view) {
+                          const Declined& declined, report::ProfileView& view) {
   policy::Policy out = existing ? existing->policy : begins;
   out.posture = {};
   if (!existing) return out;
@@ -144,8 +160,18 @@ policy::Policy draft_base(const Subject& subject, const policy::Policy& begins, 
     out.args = begins.args;
     if (out.exec.mode != policy::ExecMode::kAll) out.exec = begins.exec;
   }
-  drop_declined(out.read, draft::Access::kRead, declined, view);
-  drop_declined(out.write, draft::Access::kWrite, declined, view);
+  drop_declined(out.read, draft::Access::kRead, declined.wants, view);
+  drop_declined(out.write, draft::Access::kWrite, declined.wants, view);
+  if (declined.exec_all && out.exec.mode == policy::ExecMode::kAll) {
+    out.exec = begins.exec.mode == policy::ExecMode::kAll ? policy::Exec{} : begins.exec;
+    view.notes.emplace_back("exec: all is taken out, as you declined it");
+  }
+  std::erase_if(out.network, [&](const policy::NetworkRule& rule) {
+    if (!declined.hosts.contains(rule.host + ":" + rule.port)) return false;
+    view.notes.push_back(
+        fmt::format("network: {}:{} is taken out, as you declined it", base::shown(rule.host), base::shown(rule.port)));
+    return true;
+  });
   return out;
 }
 
@@ -174,7 +200,7 @@ base::Result<void, Stop> write_draft(Context& context, const Subject& subject, s
     return {};
   }
   if (existing->stamp != manifest::StampState::kCurrent) {
-    if (const std::string kept = lines_of(existing->as_written); !kept.empty())
+    if (const std::string kept = lines_of(kept_of(existing->as_written, drafted)); !kept.empty())
       view.notes.push_back(
           fmt::format("{} was there, and nobody approved it: these lines of it are kept, whoever wrote "
                       "them: {}",

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "cli/choosing.h"
 #include "cli/commands.h"
 #include "cli/subject.h"
 #include "policy/approval/draft_file.h"
@@ -24,7 +25,7 @@ base::Result<std::optional<policy::approval::DraftPlace>, Stop> require_place_fo
 /// What a draft is made on top of: `begins`, one of the subject's, or the existing manifest's policy started like it. A
 /// line of it that gives what was declined is taken out, and said in `view`.
 policy::Policy draft_base(const Subject& subject, const policy::Policy& begins, const std::optional<Opened>& existing,
-                          const std::vector<policy::draft::Want>& declined, report::ProfileView& view);
+                          const Declined& declined, report::ProfileView& view);
 
 /// Writes it; says in `view` where, and what became of what was there. The policy must be composed.
 /// `place` is what require_place_for_draft() held, where there is no existing manifest.

@@ -14,10 +14,13 @@
 #include "cli/question.h"
 #include "cli/subject.h"
 #include "cli/watched_run.h"
+#include "planner/draft.h"
 #include "planner/path_text.h"
 #include "policy/draft/draft.h"
 #include "policy/draft/places.h"
 #include "policy/manifest/manifest.h"
+#include "report/inside.h"
+#include "report/layout.h"
 #include "report/profile_view.h"
 
 namespace cordon::cli {
@@ -27,6 +30,12 @@ namespace draft = policy::draft;
 
 constexpr std::size_t kMostRounds = 25;
 constexpr int kMostJudgements = 16;
+
+std::vector<std::string> shown_of(const std::vector<std::string>& paths) {
+  std::vector<std::string> out;
+  for (const std::string& path : paths) out.push_back(base::shown(path));
+  return out;
+}
 
 bool is_of_the_network(const plan::Refusal& refusal) {
   return std::ranges::all_of(refusal.items,
@@ -49,6 +58,8 @@ class Profile {
   base::Result<void, Stop> consent_to_network();
   base::Result<WatchedRun, Stop> watch(const draft::Proposal& chosen);
   base::Result<draft::Proposal, Stop> proposal_of(WatchedRun& run);
+  base::Result<void, Stop> keep_list(WatchedRun& run, draft::Proposal& proposal);
+  void drop_given_hosts(draft::Proposal& proposal) const;
   base::Result<void, Stop> judge(Host& host, draft::Proposal& proposal);
   base::Result<void, Stop> rounds(Choosing& choosing);
   void say_what_is_missing(const Choosing& choosing);
@@ -112,6 +123,11 @@ base::Result<WatchedRun, Stop> Profile::watch(const draft::Proposal& chosen) {
     if (is_seeded()) {
       policy.read.insert(policy.read.end(), existing_->policy.read.begin(), existing_->policy.read.end());
       policy.write.insert(policy.write.end(), existing_->policy.write.begin(), existing_->policy.write.end());
+      policy.deny.insert(policy.deny.end(), existing_->policy.deny.begin(), existing_->policy.deny.end());
+      policy.network.insert(policy.network.end(), existing_->policy.network.begin(), existing_->policy.network.end());
+      for (const policy::EnvGrant& grant : existing_->policy.env)
+        if (std::ranges::find(policy.env, grant.name, &policy::EnvGrant::name) == policy.env.end())
+          policy.env.push_back(grant);
     }
     policy = draft::compose(policy, {.wants = chosen.wants}, subject_.anchors);
     if (!sees_network_) policy.posture.ask = false;
@@ -133,7 +149,7 @@ base::Result<WatchedRun, Stop> Profile::watch(const draft::Proposal& chosen) {
 /// What the planner would refuse, or would take for an opt-in, is in no draft: asked until it has nothing to say.
 base::Result<void, Stop> Profile::judge(Host& host, draft::Proposal& proposal) {
   for (int attempt = 0; attempt < kMostJudgements; ++attempt) {
-    policy::Policy composed = draft::compose(subject_.base, proposal, subject_.anchors);
+    policy::Policy composed = draft::compose(existing_ ? existing_->policy : subject_.base, proposal, subject_.anchors);
     composed.posture = posture_;
     CORDON_TRY(const planner::Verdict decided, verdict(composed, host, Probing::kAssume));
     const auto* refusal = std::get_if<plan::Refusal>(&decided);
@@ -141,7 +157,7 @@ base::Result<void, Stop> Profile::judge(Host& host, draft::Proposal& proposal) {
                                             : draft::withhold_lifted(proposal, std::get<plan::Plan>(decided));
     if (changed) continue;
     // No list of programs can be held, on this host or beside what is written.
-    if (refusal != nullptr && subject_.base.exec.mode == policy::ExecMode::kList) {
+    if (refusal != nullptr && !existing_ && subject_.base.exec.mode == policy::ExecMode::kList) {
       subject_.base.exec = {.mode = policy::ExecMode::kAll, .programs = {}, .at = {}};
       continue;
     }
@@ -174,6 +190,43 @@ void drop_made_in_the_run(draft::Proposal& proposal, const WatchedRun& run) {
   });
 }
 
+/// Where a list under exec: stands what was started goes there, and never makes it `all`: by what the planner lets the
+/// list start.
+base::Result<void, Stop> Profile::keep_list(WatchedRun& run, draft::Proposal& proposal) {
+  if (!existing_) return {};
+  const policy::Exec& exec = existing_->policy.exec;
+  const bool all_is_given = is_seeded() && exec.mode == policy::ExecMode::kAll;
+  if (exec.mode != policy::ExecMode::kList && !all_is_given) return {};
+  proposal.exec_all = false;
+  std::erase_if(proposal.flagged, [](const draft::Remark& one) { return one.code == "exec-all"; });
+  if (all_is_given) return {};
+  CORDON_TRY(const planner::Verdict decided, verdict(existing_->policy, run.host, Probing::kAssume));
+  const auto* plan = std::get_if<plan::Plan>(&decided);
+  if (plan == nullptr) return {};
+  const report::Inside inside(*plan);
+  plan::Questions questions;
+  for (const plan::ObservedPath& one : run.outcome.observations.paths)
+    if ((one.acts & plan::kActExecute) != 0) questions.paths.push_back(one.path);
+  if (auto answered = run.host.session.answer(questions, run.host.facts); !answered)
+    return base::fail(stop(report::refused(answered.error(), "host-unanswered", "")));
+  for (const std::string& path : questions.paths) {
+    const plan::PathFact& fact = run.host.facts.paths.at(path);
+    if (fact.state == plan::PathState::kPresent && planner::is_regular(fact) && !inside.starts(fact.real))
+      proposal.exec_programs.push_back(path);
+  }
+  return {};
+}
+
+/// What nobody approved was not there in this run: it is asked about again.
+void Profile::drop_given_hosts(draft::Proposal& proposal) const {
+  if (!is_seeded()) return;
+  std::erase_if(proposal.network, [&](const policy::NetworkRule& rule) {
+    return std::ranges::any_of(existing_->policy.network, [&](const policy::NetworkRule& there) {
+      return there.host == rule.host && there.port == rule.port;
+    });
+  });
+}
+
 base::Result<draft::Proposal, Stop> Profile::proposal_of(WatchedRun& run) {
   draft::Proposal out = draft::propose({.policy = watched_policy_,
                                         .plan = run.plan,
@@ -186,6 +239,8 @@ base::Result<draft::Proposal, Stop> Profile::proposal_of(WatchedRun& run) {
                                         .forwarding = forwarding_});
   view_.notes.clear();
   drop_made_in_the_run(out, run);
+  CORDON_OK(keep_list(run, out));
+  drop_given_hosts(out);
   CORDON_OK(judge(run.host, out));
   // After that: what is withheld covers nothing. What nobody approved was not there in this run: it is asked about
   // again.
@@ -223,6 +278,15 @@ void Profile::say_what_is_missing(const Choosing& choosing) {
         "it ended with code {}, and had not been given {} of the paths yet: approve the draft and profile again, or "
         "profile at a terminal",
         last_.exit_code, missed));
+  if (!asks() && missed == 0 && last_.exit_code != 0 && forwarding_ == draft::Forwarding::kRefused &&
+      !chosen.network.empty())
+    view_.incomplete.push_back(
+        fmt::format("it ended with code {}, and was refused {} of its hosts: approve the draft and profile again",
+                    last_.exit_code, chosen.network.size()));
+  if (choosing.declines() > 0)
+    view_.incomplete.push_back(fmt::format("{} that it asked for {} not in the draft, as you declined",
+                                           report::counted(choosing.declines(), "line", "lines"),
+                                           choosing.declines() == 1 ? "is" : "are"));
   if (chosen.unnamed > 0)
     view_.notes.push_back(fmt::format("{} connections had no name that a rule could hold", chosen.unnamed));
   if (!sees_network_)
@@ -247,6 +311,7 @@ void Profile::fill(const draft::Proposal& chosen) {
   for (const policy::NetworkRule& rule : chosen.network) view_.network.push_back(rule.host + ":" + rule.port);
   view_.env = chosen.env;
   if (chosen.exec_all) view_.exec = "all";
+  if (!chosen.exec_programs.empty()) view_.exec = "[" + base::join(shown_of(chosen.exec_programs), ", ") + "]";
   for (const plan::ExecutedProgram& one : chosen.started)
     if (std::ranges::find(view_.started, one.path) == view_.started.end()) view_.started.push_back(one.path);
   const auto add = [](std::vector<report::ProfileRemark>& to, const std::vector<draft::Remark>& from) {
@@ -278,7 +343,7 @@ const policy::Policy& Profile::begins_with(const draft::Proposal& chosen) const 
 
 base::Result<int, Stop> Profile::conclude(Choosing& choosing) {
   draft::Proposal chosen = choosing.chosen();
-  const policy::Policy base = draft_base(subject_, begins_with(chosen), existing_, choosing.declined(), view_);
+  const policy::Policy base = draft_base(subject_, begins_with(chosen), existing_, choosing.all_declined(), view_);
   draft::drop_covered(chosen, base);
   fill(chosen);
   say_what_is_missing(choosing);

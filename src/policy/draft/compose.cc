@@ -149,6 +149,8 @@ Policy compose(const Policy& base, const Proposal& proposal, const Anchors& anch
     if (!there) out.network.back().at = {.span = place_of(index), .source = "profile"};
     ++index;
   }
+  if (out.exec.mode == ExecMode::kList)
+    for (const std::string& path : proposal.exec_programs) add_path(out.exec.programs, path, anchors, {});
   if (proposal.exec_all) out.exec.mode = ExecMode::kAll;
   if (proposal.exec_all) out.exec.programs.clear();
   return out;
