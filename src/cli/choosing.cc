@@ -17,6 +17,7 @@ report::ProfileLine line_of(const draft::Want& want, const draft::Anchors& ancho
   return {.key = std::string(draft::access_name(want.access)),
           .written = draft::relocatable(want.path, anchors),
           .group = std::string(draft::purpose_name(want.purpose)),
+          .leads_to = want.real == want.path ? std::string() : draft::relocatable(want.real, anchors),
           .programs = want.evidence.programs,
           .calls = want.evidence.calls,
           .count = want.evidence.count};

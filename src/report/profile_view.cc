@@ -30,6 +30,10 @@ std::string evidence_of(const ProfileLine& line) {
                      line.count > 1 ? fmt::format(", {} times", line.count) : "");
 }
 
+std::string name_of(const ProfileLine& line) {
+  return base::shown(line.written) + (line.leads_to.empty() ? "" : " → " + base::shown(line.leads_to));
+}
+
 std::string subject_of(const ProfileRemark& one) {
   if (!one.path.empty()) return base::shown(one.path);
   if (one.host.empty()) return {};
@@ -77,8 +81,7 @@ void say_groups(Text& text, const ProfileView& view) {
     for (const ProfileLine& line : view.lines) {
       if (line.group != group) continue;
       if (std::exchange(first, false)) text.say("", fmt::format("{}:", group), Paint::kBold);
-      text.say(fmt::format("  {}: {} ({})", line.key, base::shown(line.written), evidence_of(line)), "", Paint::kNone,
-               6);
+      text.say(fmt::format("  {}: {} ({})", line.key, name_of(line), evidence_of(line)), "", Paint::kNone, 6);
     }
   }
   const bool others = !view.network.empty() || !view.exec.empty() || !view.env.empty();
@@ -176,7 +179,7 @@ std::string profile_document(const ProfileView& view, const std::string& policy)
 
 std::string grant_question(const ProfileLine& line) {
   return fmt::format("cordon: grant {}: {}? ({}: {})\ncordon: [y]es [n]o [g]roup [a]ll [q]uit ", line.key,
-                     base::shown(line.written), line.group, evidence_of(line));
+                     name_of(line), line.group, evidence_of(line));
 }
 
 }  // namespace cordon::report

@@ -55,6 +55,44 @@ TEST_P(ProfileAgain, WhatWasApprovedIsInForceFromTheStart) {
   EXPECT_EQ(scene.cordon({"validate", manifest()}).run().code, 0) << "it does not contradict its own deny";
 }
 
+TEST_P(ProfileAgain, AFileThatStandsAndIsALineNeedsNoDirectory) {
+  scene.tree().write("work/state.txt", "x\n");
+  script("echo y >>state.txt; exit 0\n");
+  approved("write:\n  - ./state.txt\n");
+  const std::string before = drafted();
+  EXPECT_EQ(scene.cordon({"profile", "--check", manifest()}).run().code, 0);
+  const Finished run = profiled();
+  EXPECT_EQ(run.code, 0) << run;
+  EXPECT_EQ(drafted(), before);
+  script("echo y >>state.txt; echo z >new.txt; exit 0\n");
+  EXPECT_EQ(scene.cordon({"profile", "--check", manifest()}).run().code, 4) << "the control: a new file needs one";
+}
+
+TEST_P(ProfileAgain, ALinkIsALineOfItsOwn) {
+  scene.tree().write("work/data/cfg.json", "CFG\n");
+  scene.tree().write("work/releases/5/app", "APP\n");
+  scene.tree().link("work/cfg.json", "data/cfg.json");
+  scene.tree().link("work/current", "releases/5");
+  script("set -e\nread x <cfg.json; read y <current/app; for f in data/*; do read z <$f; done; echo $x $y $z\n");
+  const Finished run = profiled();
+  EXPECT_EQ(run.code, 0) << run;
+  EXPECT_EQ(scene.approve(manifest()).code, 0);
+  const Finished ran = scene.cordon({"run", manifest()}).run();
+  EXPECT_EQ(ran.out, "CFG APP CFG\n") << ran << drafted();
+}
+
+TEST_P(ProfileAgain, ALinkOfItsOwnDirectoryThatLeadsOutWasNotGiven) {
+  scene.tree().write("home/other/secret.txt", "S\n");
+  scene.tree().link("work/cache.json", scene.tree().path("home/other/secret.txt"));
+  script("read x <cache.json || exit 3; exit 0\n");
+  Running run = scene.cordon({"profile", "./s.sh"}).pty().start();
+  ASSERT_TRUE(run.expect("grant read: ./cache.json → ")) << run.seen();
+  ASSERT_TRUE(run.expect("[q]uit ")) << run.seen();
+  run.type("y\n");
+  const Finished done = run.wait();
+  EXPECT_THAT(done.out, HasSubstr("ended with code 0")) << "another run had it" << done;
+}
+
 TEST_P(ProfileAgain, DeclinedLinesOfAnUnapprovedManifestAreTakenOut) {
   scene.tree().write("work/s.sh.manifest.yaml",
                      "entrypoint: ./s.sh\nexec: all\nnetwork:\n  - host: example.com\n    port: 443\n");

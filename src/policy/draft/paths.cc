@@ -138,8 +138,10 @@ void Paths::take(const ObservedPath& one) {
   }
   if (is_of_the_kernel(one.path)) return;
   const PathFact* known = fact(one.path);
-  const bool always = one.path == "/tmp" || given_.always(one.path) ||
-                      (known != nullptr && !known->real.empty() && given_.always(known->real));
+  // A link of one's own to what every run has is itself no part of every run.
+  const bool own_link = is_below_project(one.path) || !home_above(one.path, run_.facts).empty();
+  const bool always = one.path == "/tmp" || one.path == run_.policy.entrypoint.path || given_.always(one.path) ||
+                      (known != nullptr && !known->real.empty() && given_.always(known->real) && !own_link);
   if (always && !writes) {
     ++runtime_;
     return;
@@ -167,6 +169,11 @@ void Paths::take_write(const ObservedPath& one, const PathFact& known) {
   // mkdir -p tries every directory on the way; those that stand were never made by it.
   const bool stands = is_present(known) && planner::is_directory(known) && !born_in_the_run(known);
   if (makes && stands && only_uses(one, {"mkdir"})) return;
+  // What stands there and is a line of its own is written without its directory.
+  const bool is_line = std::ranges::find(run_.policy.write, one.path, &PathGrant::path) != run_.policy.write.end();
+  if (is_line && is_present(known) && planner::is_regular(known) && !born_in_the_run(known) &&
+      only_uses(one, {"open", "creat", "truncate", "ftruncate"}))
+    return write_file(one, known);
   const bool itself = makes && !removes;
   const std::string place = itself ? one.path : std::string(parent_of(one.path));
   if (given_.scratch(place) && home_above(place, run_.facts).empty()) {
@@ -248,7 +255,7 @@ void Paths::read_at(const ObservedPath& one, const PathFact& known) {
             .purpose = purpose_of(known.real, run_.project, run_.facts),
             .evidence = {},
             .directory = directory,
-            .was_given = given_.for_reading(one.path) || given_.for_reading(known.real)};
+            .was_given = given_.led_to(one.path, known.real)};
   const bool looked_at = is_looked_at_only(one.acts);
   Floor floor = floor_of(Access::kRead, one.path, run_.facts);
   if (floor.empty()) floor = floor_of(Access::kRead, known.real, run_.facts);
