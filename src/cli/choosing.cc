@@ -23,6 +23,11 @@ report::ProfileLine line_of(const draft::Want& want, const draft::Anchors& ancho
           .count = want.evidence.count};
 }
 
+std::string host_and_port(const std::string& host, const std::string& port) {
+  const bool ipv6 = host.contains(':');
+  return fmt::format("{}{}{}:{}", ipv6 ? "[" : "", host, ipv6 ? "]" : "", port);
+}
+
 Choosing::Choice Choosing::ask(const report::ProfileLine& line) {
   if (asks_ == Asks::kNobody || all_ || groups_.contains(line.group)) return Choice::kTake;
   if (quit_) return Choice::kDecline;
@@ -102,7 +107,7 @@ void Choosing::take_network(const draft::Proposal& proposal) {
     const auto same = [&](const policy::NetworkRule& other) { return other.host + ":" + other.port == name; };
     if (std::ranges::any_of(chosen_.network, same) || declined_hosts_.contains(name)) continue;
     if (ask({.key = "network",
-             .written = name,
+             .written = host_and_port(rule.host, rule.port),
              .group = "network",
              .programs = {},
              .calls = {"connect"},

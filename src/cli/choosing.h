@@ -18,6 +18,9 @@ namespace cordon::cli {
 
 report::ProfileLine line_of(const policy::draft::Want& want, const policy::draft::Anchors& anchors);
 
+/// An IPv6 address in brackets.
+std::string host_and_port(const std::string& host, const std::string& port);
+
 /// What the person said no to.
 struct Declined {
   std::vector<policy::draft::Want> wants;

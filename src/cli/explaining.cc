@@ -43,6 +43,14 @@ std::ptrdiff_t lifted(const plan::Plan& plan) {
   return std::ranges::count(plan.notes, "shield-lifted", &plan::Note::code);
 }
 
+bool is_directory(Host& host, const std::string& path) {
+  plan::Questions questions;
+  questions.paths = {path};
+  if (!host.session.answer(questions, host.facts)) return false;
+  const auto fact = host.facts.paths.find(path);
+  return fact != host.facts.paths.end() && planner::is_directory(fact->second);
+}
+
 /// Why the line that comes to mind is none to suggest: a plan with it is refused, or shows what is shielded.
 std::string objection(Host& host, policy::Policy policy, const plan::Plan& planned, const report::Denial& denial) {
   const std::string untried = "whether a line for it is granted was not tried";
@@ -53,6 +61,19 @@ std::string objection(Host& host, policy::Policy policy, const plan::Plan& plann
     const bool is_home = planner::is_home_container(planner::parent_of(at)) || at == "/root";
     const auto own = planner::own_homes(host.facts);
     if (is_home && std::ranges::find(own, at) == own.end()) return "it lies in another user's home";
+  }
+  if (denial.act != "exec") {
+    const auto access = denial.act == "write" ? draft::Access::kWrite : draft::Access::kRead;
+    if (const draft::Floor floor = draft::floor_of(access, path, host.facts); !floor.empty())
+      return std::string(floor.why);
+    const std::string home = draft::home_above(path, host.facts);
+    if (draft::is_hidden_in_home(path, host.facts) && planner::depth_of(path) == planner::depth_of(home) + 1 &&
+        is_directory(host, path))
+      return "many programs keep what is theirs there";
+    const bool holds_own = planner::within(policy.entrypoint.path, path) ||
+                           (!policy.manifest.path.empty() && planner::within(policy.manifest.path, path));
+    if (access == draft::Access::kWrite && holds_own && !policy.command)
+      return "the program or its manifest lies there: write what it makes into a directory of its own";
   }
   auto& to = denial.act == "exec" ? policy.exec.programs : denial.act == "write" ? policy.write : policy.read;
   to.push_back(grant);
@@ -136,7 +157,10 @@ void explain_watched(Host& host, const policy::Policy& policy, const plan::Plan&
                      report::Report& report) {
   if (report.observed.watching != plan::Watching::kPaths) return;
   explain_addresses(plan, outcome, report);
-  auto denials = denied_paths(host, policy, plan, report.observed);
+  // What the C library looks at in every process, a lookup of a name above all, is none of the program's.
+  plan::Observations observed = report.observed;
+  std::erase_if(observed.paths, [](const plan::ObservedPath& one) { return draft::is_library_setting(one.path); });
+  auto denials = denied_paths(host, policy, plan, observed);
   std::size_t tried = 0;
   for (report::Denial& denial : denials) {
     if (denial.grant.empty()) continue;

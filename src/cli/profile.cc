@@ -308,7 +308,7 @@ void Profile::fill(const draft::Proposal& chosen) {
   view_.exit_code = last_.exit_code;
   view_.signal = last_.signal;
   for (const draft::Want& want : chosen.wants) view_.lines.push_back(line_of(want, subject_.anchors));
-  for (const policy::NetworkRule& rule : chosen.network) view_.network.push_back(rule.host + ":" + rule.port);
+  for (const policy::NetworkRule& rule : chosen.network) view_.network.push_back(host_and_port(rule.host, rule.port));
   view_.env = chosen.env;
   if (chosen.exec_all) view_.exec = "all";
   if (!chosen.exec_programs.empty()) view_.exec = "[" + base::join(shown_of(chosen.exec_programs), ", ") + "]";

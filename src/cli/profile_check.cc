@@ -5,6 +5,7 @@
 #include <iterator>
 
 #include "base/text.h"
+#include "cli/choosing.h"
 #include "cli/explaining.h"
 #include "cli/profile.h"
 #include "cli/question.h"
@@ -26,7 +27,7 @@ namespace manifest = policy::manifest;
 std::string difference_of(const draft::Remark& one) {
   const std::string what = !one.path.empty() ? one.path
                            : one.port == 0   ? one.host
-                                             : fmt::format("{}:{}", one.host, one.port);
+                                             : host_and_port(one.host, std::to_string(one.port));
   return fmt::format("{} {}: {}", one.kind, base::shown(what), one.reason);
 }
 
@@ -81,6 +82,15 @@ std::vector<std::string> refused_in(WatchedRun& run, const policy::Policy& polic
   return out;
 }
 
+/// Who is killed while a program is being started, or at the run's end, leaves open whether it ran: which one it was is
+/// told, and a start that was refused is a difference.
+std::uint64_t killed_while_starting(const plan::Observations& observed) {
+  std::uint64_t out = 0;
+  for (const plan::Loss& one : observed.losses)
+    if (one.why == "end-not-seen") out += one.count;
+  return out;
+}
+
 report::ProfileView view_of(const Opened& opened, const draft::Proposal& proposal, const policy::Policy& needed,
                             const plan::Outcome& outcome) {
   report::ProfileView view;
@@ -95,7 +105,8 @@ report::ProfileView view_of(const Opened& opened, const draft::Proposal& proposa
     for (const plan::ExecAttempt& one : outcome.exec_attempts)
       view.differences.push_back(fmt::format("exec {}: it tried to start it", base::shown(one.path)));
   for (const draft::Remark& one : proposal.withheld) view.differences.push_back(difference_of(one));
-  if (proposal.lost > 0) view.incomplete.push_back(fmt::format("{} of its calls could not be told", proposal.lost));
+  const std::uint64_t lost = proposal.lost - std::min(proposal.lost, killed_while_starting(outcome.observations));
+  if (lost > 0) view.incomplete.push_back(fmt::format("{} of its calls could not be told", lost));
   for (std::string& why : early_end(outcome)) view.incomplete.push_back(std::move(why));
   return view;
 }

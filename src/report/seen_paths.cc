@@ -48,6 +48,18 @@ bool is_lock(std::string_view path) {
   return name.ends_with(".lock") || name.ends_with(".lck") || name == "lock" || name == "LOCK";
 }
 
+bool uses(const plan::ObservedPath& one, std::initializer_list<std::string_view> calls) {
+  return std::ranges::any_of(one.calls, [&](const std::string& call) {
+    return std::ranges::any_of(calls, [&](std::string_view prefix) { return call.starts_with(prefix); });
+  });
+}
+
+bool only_opens(const plan::ObservedPath& one) {
+  return !one.calls.empty() && std::ranges::all_of(one.calls, [](const std::string& call) {
+    return call.starts_with("open") || call.starts_with("creat") || call.starts_with("truncate");
+  });
+}
+
 std::string why_unwritable(std::string_view path) {
   if (is_lock(path)) return "a lock file, and it is granted for reading only: programs say 'read-only file system'";
   if (is_cache(path)) return "a cache, and it is granted for reading only: programs work without it, or more slowly";
@@ -68,6 +80,7 @@ class Finder {
       : exec_closed_(plan.exec_closed), inside_(plan), host_(host), wholes_(wholes) {
     for (const plan::ObservedPath& path : observed.paths) {
       if ((path.acts & plan::kActWrite) != 0) made_.insert(path.path);
+      if (uses(path, {"mkdir"})) directories_.insert(path.path);
     }
   }
   void take(const plan::ObservedPath& path);
@@ -95,7 +108,16 @@ class Finder {
   Inside inside_;
   const HostPaths& host_;
   Wholes& wholes_;
-  std::set<std::string, std::less<>> made_;
+  /// What a line for writing would name: a file that stands and is opened, of itself; else the directory around it, or
+  /// the topmost that the run makes.
+  [[nodiscard]] std::string place_to_write(const plan::ObservedPath& path) const {
+    const HostPath* const host = on_host(path.path);
+    if (host != nullptr && !host->directory && only_opens(path)) return path.path;
+    std::string_view at = directories_.contains(path.path) ? std::string_view(path.path) : parent_of(path.path);
+    while (directories_.contains(parent_of(at)) && on_host(parent_of(at)) == nullptr) at = parent_of(at);
+    return depth_of(at) >= 2 ? std::string(at) : std::string();
+  }
+  std::set<std::string, std::less<>> made_, directories_;
   std::vector<Found> found_;
 };
 
@@ -158,12 +180,11 @@ void Finder::unwritable(const plan::ObservedPath& path) {
   const HostPath* const above = on_host(parent_of(path.path));
   const bool could = host != nullptr ? host->writable : above != nullptr && above->writable;
   if (!could) return;  // nor outside
-  const std::string_view directory = parent_of(path.path);
-  const bool whole = depth_of(directory) >= 2 && directory != "/";
+  const std::string place = place_to_write(path);
   add({.denial = {.act = "write", .subject = path.path, .count = path.count, .why = why_unwritable(path.path)},
        .rank = 0,
        .key = "write",
-       .granted = std::string(whole ? directory : path.path)});
+       .granted = place.empty() ? path.path : place});
 }
 
 void Finder::absent(const plan::ObservedPath& path, Sight sight) {
@@ -174,12 +195,10 @@ void Finder::absent(const plan::ObservedPath& path, Sight sight) {
     if (inside_.at(parent_of(path.path)) != Sight::kScratch) return;
     if (host == nullptr || writes || is_made(path.path)) return;
   } else if (writes) {
-    const std::string_view directory = parent_of(path.path);
-    const bool whole = depth_of(directory) >= 2;
     add({.denial = {.act = "write", .subject = path.path, .count = path.count, .why = "no line grants it"},
          .rank = 1,
          .key = "write",
-         .granted = whole ? std::string(directory) : std::string()});
+         .granted = place_to_write(path)});
     return;
   }
   if (host == nullptr) return;  // nor outside

@@ -45,6 +45,12 @@ TEST_P(ProfilePlace, WhereNoDraftCanGoNothingIsRun) {
   EXPECT_TRUE(scene.tree().exists("work/ran")) << "the control";
 }
 
+TEST_P(ProfilePlace, AnEmptyNameOfTheDraftIsRefused) {
+  scene.tree().write("work/s.sh", "#!/bin/sh\n: >ran\n", 0755);
+  EXPECT_EQ(profiled({"./s.sh", "--out", ""}).code, 125);
+  EXPECT_FALSE(scene.tree().exists("work/ran"));
+}
+
 TEST_P(ProfilePlace, ADirectoryThatTheProgramSwapsLeadsTheDraftNowhereElse) {
   scene.tree().make_directory("work/sub");
   scene.tree().make_directory("home/elsewhere");

@@ -56,13 +56,18 @@ bool leads_out_of_proc(std::string_view path) {
 
 /// By its name: whoever reads the draft should not have to know each.
 bool may_hold_secrets(std::string_view name) {
-  constexpr std::array kNames =
-      std::to_array<std::string_view>({".env", ".envrc", ".git-credentials", ".netrc", ".npmrc", ".pgpass", ".pypirc",
-                                       "credentials", "credentials.json", "credentials.toml", "id_dsa", "id_ecdsa",
-                                       "id_ed25519", "id_rsa", "secrets.json", "secrets.yaml", "secrets.yml"});
+  constexpr std::array kNames = std::to_array<std::string_view>(
+      {".aws-creds",       ".dockercfg",       ".env",         ".envrc",     ".git-credentials",
+       ".htpasswd",        ".vault-token",     "kubeconfig",   "secret.txt", "token",
+       ".netrc",           ".npmrc",           ".pgpass",      ".pypirc",    "credentials",
+       "credentials.json", "credentials.toml", "id_dsa",       "id_ecdsa",   "id_ed25519",
+       "id_rsa",           "secrets.json",     "secrets.yaml", "secrets.yml"});
   constexpr std::array kEnds =
       std::to_array<std::string_view>({".env", ".jks", ".kdbx", ".key", ".p12", ".pem", ".pfx"});
-  return std::ranges::find(kNames, name) != kNames.end() || name.starts_with(".env.") ||
+  constexpr std::array kBegins = std::to_array<std::string_view>({"api_key", "apikey", "id_rsa", "service-account"});
+  return std::ranges::find(kNames, name) != kNames.end() ||
+         std::ranges::any_of(kBegins, [&](std::string_view begin) { return name.starts_with(begin); }) ||
+         name.starts_with(".env.") ||
          std::ranges::any_of(kEnds, [&](std::string_view end) { return name.ends_with(end); });
 }
 
