@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <tuple>
 #include <utility>
 
 #include "base/text.h"
@@ -173,16 +174,60 @@ base::Result<void, Stop> Profile::judge(Host& host, draft::Proposal& proposal) {
   return {};
 }
 
+bool is_made_in_the_run(const draft::Want& want, const WatchedRun& run) {
+  const auto fact = run.host.facts.paths.find(want.path);
+  return fact != run.host.facts.paths.end() && fact->second.id.has_birth_time &&
+         fact->second.state == plan::PathState::kPresent && fact->second.id.birth_ns >= run.began_ns;
+}
+
+/// By its look a name that the next run will not choose again: a time, a number of a process, letters by chance.
+bool is_of_its_own_time(std::string_view name) {
+  constexpr std::size_t kDigits = 5, kByChance = 6;
+  const auto is_digit = [](char c) { return c >= '0' && c <= '9'; };
+  const auto digits = std::ranges::count_if(name, is_digit);
+  if (static_cast<std::size_t>(digits) >= kDigits) return true;
+  const std::size_t mark = name.find_last_of(".-_");
+  const std::string_view tail = mark == std::string_view::npos ? name : name.substr(mark + 1);
+  const bool upper = std::ranges::any_of(tail, [](char c) { return c >= 'A' && c <= 'Z'; });
+  const bool lower = std::ranges::any_of(tail, [](char c) { return c >= 'a' && c <= 'z'; });
+  const bool digit = std::ranges::any_of(tail, is_digit);
+  return tail.size() >= kByChance && (upper ? 1 : 0) + (lower ? 1 : 0) + (digit ? 1 : 0) > 1 &&
+         (mark != std::string_view::npos || name.starts_with("tmp"));
+}
+
+/// A directory of such a name: the line is for the one around it, and a person is told to look.
+void widen_new_names(draft::Proposal& proposal, const WatchedRun& run) {
+  for (draft::Want& want : proposal.wants) {
+    const std::string name(planner::name_of(want.path));
+    if (want.access != draft::Access::kWrite || !want.directory || !is_of_its_own_time(name)) continue;
+    if (!is_made_in_the_run(want, run)) continue;
+    const std::string around(planner::parent_of(want.path));
+    const draft::Remark remark{
+        .kind = "write",
+        .path = around,
+        .host = {},
+        .port = 0,
+        .code = "name-of-its-own-time",
+        .reason = fmt::format("it made {} in it, and will make another name next time", base::shown(name))};
+    if (!draft::floor_of(draft::Access::kWrite, around, run.host.facts).empty()) {
+      if (std::ranges::find(proposal.withheld, remark) == proposal.withheld.end()) proposal.withheld.push_back(remark);
+      continue;
+    }
+    if (std::ranges::find(proposal.flagged, remark) == proposal.flagged.end()) proposal.flagged.push_back(remark);
+    want.path = around;
+    want.real = planner::parent_of(want.real);
+  }
+  std::ranges::stable_sort(proposal.wants, {},
+                           [](const draft::Want& want) { return std::tie(want.access, want.path); });
+  const auto same = [](const draft::Want& a, const draft::Want& b) { return a.access == b.access && a.path == b.path; };
+  proposal.wants.erase(std::ranges::unique(proposal.wants, same).begin(), proposal.wants.end());
+}
+
 /// A directory that the run itself made, below another that it writes: the next run makes its own.
 void drop_made_in_the_run(draft::Proposal& proposal, const WatchedRun& run) {
-  const auto is_made = [&](const draft::Want& want) {
-    const auto fact = run.host.facts.paths.find(want.path);
-    return fact != run.host.facts.paths.end() && fact->second.id.has_birth_time &&
-           fact->second.state == plan::PathState::kPresent && fact->second.id.birth_ns >= run.began_ns;
-  };
   const std::vector<draft::Want> all = proposal.wants;
   std::erase_if(proposal.wants, [&](const draft::Want& want) {
-    if (want.access != draft::Access::kWrite || !is_made(want)) return false;
+    if (want.access != draft::Access::kWrite || !is_made_in_the_run(want, run)) return false;
     return std::ranges::any_of(all, [&](const draft::Want& other) {
       return other.access == draft::Access::kWrite && other.path != want.path &&
              want.path.starts_with(other.path + "/") && want.real.starts_with(other.real + "/");
@@ -238,6 +283,7 @@ base::Result<draft::Proposal, Stop> Profile::proposal_of(WatchedRun& run) {
                                         .began_ns = run.began_ns,
                                         .forwarding = forwarding_});
   view_.notes.clear();
+  widen_new_names(out, run);
   drop_made_in_the_run(out, run);
   CORDON_OK(keep_list(run, out));
   drop_given_hosts(out);

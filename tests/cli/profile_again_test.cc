@@ -93,6 +93,21 @@ TEST_P(ProfileAgain, ALinkOfItsOwnDirectoryThatLeadsOutWasNotGiven) {
   EXPECT_THAT(done.out, HasSubstr("ended with code 0")) << "another run had it" << done;
 }
 
+TEST_P(ProfileAgain, ANameOfItsOwnTimeIsDraftedAsTheDirectoryAroundIt) {
+  scene.tree().make_directory("work/runs");
+  scene.tree().write("work/s.sh",
+                     "#!/usr/bin/python3\nimport os, time\nd = 'runs/%d' % time.time_ns()\nos.mkdir(d)\n"
+                     "open(d + '/o', 'w').write('x')\nos.makedirs('made', exist_ok=True)\n"
+                     "open('made/o', 'w').write('x')\n",
+                     0755);
+  const Finished run = profiled();
+  EXPECT_EQ(run.code, 0) << run;
+  EXPECT_THAT(run.err, HasSubstr("another name next time"));
+  EXPECT_THAT(drafted(), AllOf(HasSubstr("- ./runs\n"), HasSubstr("- ./made\n"), Not(HasSubstr("./runs/"))));
+  EXPECT_EQ(scene.approve(manifest()).code, 0);
+  EXPECT_EQ(scene.cordon({"run", manifest()}).run().code, 0);
+}
+
 TEST_P(ProfileAgain, DeclinedLinesOfAnUnapprovedManifestAreTakenOut) {
   scene.tree().write("work/s.sh.manifest.yaml",
                      "entrypoint: ./s.sh\nexec: all\nnetwork:\n  - host: example.com\n    port: 443\n");
