@@ -74,8 +74,10 @@ std::vector<std::string> refused_in(WatchedRun& run, const policy::Policy& polic
     if (one.act == "exec" || !is_told(proposal, one.subject))
       out.push_back(fmt::format("{} {}: {}", one.act, base::shown(one.subject), one.why));
   const report::Inside inside(run.plan);
+  // Of its own directory a draft shows only what was opened, and says so: interpreters, make and git list it.
+  const std::string_view own = planner::parent_of(policy.entrypoint.path);
   for (const plan::ObservedPath& one : used.paths)
-    if ((one.acts & plan::kActEnumerate) != 0 && inside.is_partial(inside.resolved(one.path)) &&
+    if (one.path != own && (one.acts & plan::kActEnumerate) != 0 && inside.is_partial(inside.resolved(one.path)) &&
         planner::depth_of(one.path) > 1 && !is_of_the_importer(one) && !is_told(proposal, one.path))
       out.push_back(
           fmt::format("read {}: it listed it, and saw only what other lines name in it", base::shown(one.path)));
