@@ -26,6 +26,12 @@ TEST(Shown, QuotesOnlyWhereNeeded) {
   EXPECT_EQ(shown(""), "\"\"");
 }
 
+TEST(Shown, EscapesWhatLooksLikeABlank) {
+  EXPECT_EQ(shown("a\u00a0b"), "\"a\\xa0b\"");
+  EXPECT_EQ(shown("k\u2800"), "\"k\\u2800\"");
+  EXPECT_FALSE(find_unsafe_rune("a\u00a0b")) << "a manifest may hold it";
+}
+
 TEST(Runes, RefusesOverlongSurrogatesAndTruncated) {
   EXPECT_FALSE(is_valid_utf8("\xc0\xaf"));
   EXPECT_FALSE(is_valid_utf8("\xed\xa0\x80"));

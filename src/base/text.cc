@@ -22,6 +22,26 @@ constexpr std::array kUnsafe = {
     Range{0xfff0, 0xfffb},   Range{0x110bd, 0x110bd}, Range{0x110cd, 0x110cd}, Range{0x13430, 0x1343f},
     Range{0x1bca0, 0x1bca3}, Range{0x1d173, 0x1d17a}, Range{0xe0000, 0xe0fff}};
 
+// They look like a blank, or like nothing: escaped where a name is shown, allowed where it is written.
+constexpr std::array kBlanks = {Range{0x00a0, 0x00a0}, Range{0x1680, 0x1680}, Range{0x2000, 0x200a},
+                                Range{0x202f, 0x202f}, Range{0x205f, 0x205f}, Range{0x2800, 0x2800},
+                                Range{0x3000, 0x3000}};
+
+bool is_escaped(const Rune& rune) {
+  return !rune.valid || is_unsafe_rune(rune.value) || std::ranges::any_of(kBlanks, [&](Range range) {
+    return rune.value >= range.first && rune.value <= range.last;
+  });
+}
+
+bool has_escaped_rune(std::string_view text) {
+  for (std::size_t at = 0; at < text.size();) {
+    const Rune rune = decode_rune(text.substr(at));
+    if (is_escaped(rune)) return true;
+    at += rune.length;
+  }
+  return false;
+}
+
 void append_hex(std::string& out, char32_t value, int digits) {
   constexpr std::string_view kHex = "0123456789abcdef";
   for (int shift = (digits - 1) * 4; shift >= 0; shift -= 4) out += kHex[(value >> shift) & 0xf];
@@ -115,7 +135,7 @@ std::string escape(std::string_view text) {
   std::string out;
   for (std::size_t at = 0; at < text.size();) {
     const Rune rune = decode_rune(text.substr(at));
-    if (!rune.valid || is_unsafe_rune(rune.value)) {
+    if (is_escaped(rune)) {
       append_escaped(out, rune, text.substr(at, rune.length));
     } else if (rune.value == '\\') {
       out += "\\\\";
@@ -152,7 +172,7 @@ std::string shown(std::string_view text) {
   const auto is_plain = [](char c) { return kPlain[static_cast<unsigned char>(c)]; };
   if (!text.empty() && std::ranges::all_of(text, is_plain)) return std::string(text);
   const bool plain =
-      !text.empty() && !find_unsafe_rune(text) && text.find_first_of(" \t\"'\\$`") == std::string_view::npos;
+      !text.empty() && !has_escaped_rune(text) && text.find_first_of(" \t\"'\\$`") == std::string_view::npos;
   return plain ? std::string(text) : quote(text);
 }
 

@@ -6,6 +6,7 @@
 #include <cctype>
 
 #include "base/text.h"
+#include "cli/question.h"
 #include "kernel/terminal.h"
 
 namespace cordon::cli {
@@ -15,22 +16,9 @@ using enforce::outlet::Asked;
 using enforce::outlet::AtTerminal;
 using enforce::outlet::GateAnswer;
 
-// In this order: end an unfinished command and a held-back frame; plain colours, palette and letters; no insert mode,
-// no locked keyboard, lines that wrap, no margins; a cursor that is seen, at the bottom.
-constexpr std::string_view kPlainScreen =
-    "\x18\x1b\\\x1b[?2026l"
-    "\x1b[0m\x1b]104\a\x1b]110\a\x1b]111\a\x1b(B\x0f"
-    "\x1b[4l\x1b[2l\x1b[?7h\x1b[?69l\x1b[?6l\x1b[r"
-    "\x1b[?25h\x1b[999;1H";
-
 std::string destination(const Asked& asked) {
   const bool ipv6 = asked.host.contains(':');
   return base::shown(fmt::format("{}{}{}:{}", ipv6 ? "[" : "", asked.host, ipv6 ? "]" : "", asked.port));
-}
-
-bool understands_commands(const Invocation& invocation) {
-  const auto term = invocation.caller.environment.find("TERM");
-  return term != invocation.caller.environment.end() && !term->second.empty() && term->second != "dumb";
 }
 
 }  // namespace
@@ -56,7 +44,7 @@ std::optional<GateAnswer> answer_in(std::string_view line) {
 }
 
 AtTerminal questions_of(const Invocation& invocation) {
-  const std::string before = understands_commands(invocation) ? std::string(kPlainScreen) : std::string();
+  const std::string before = plain_screen(invocation);
   return {
       .question = [before](const Asked& asked,
                            const std::string& program) { return before + "\n" + question_about(asked, program); },

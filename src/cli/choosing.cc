@@ -17,9 +17,15 @@ report::ProfileLine line_of(const draft::Want& want, const draft::Anchors& ancho
   return {.key = std::string(draft::access_name(want.access)),
           .written = draft::relocatable(want.path, anchors),
           .group = std::string(draft::purpose_name(want.purpose)),
+          .leads_to = want.real == want.path ? std::string() : draft::relocatable(want.real, anchors),
           .programs = want.evidence.programs,
           .calls = want.evidence.calls,
           .count = want.evidence.count};
+}
+
+std::string host_and_port(const std::string& host, const std::string& port) {
+  const bool ipv6 = host.contains(':');
+  return fmt::format("{}{}{}:{}", ipv6 ? "[" : "", host, ipv6 ? "]" : "", port);
 }
 
 Choosing::Choice Choosing::ask(const report::ProfileLine& line) {
@@ -27,7 +33,7 @@ Choosing::Choice Choosing::ask(const report::ProfileLine& line) {
   if (quit_) return Choice::kDecline;
   constexpr int kAttempts = 3;
   for (int attempt = 0; attempt < kAttempts; ++attempt) {
-    const std::optional<std::string> word = ask_for_word(report::grant_question(line));
+    const std::optional<std::string> word = ask_for_word(invocation_, report::grant_question(line));
     if (!word || *word == "q" || *word == "quit") break;
     if (*word == "y" || *word == "yes") return Choice::kTake;
     if (*word == "n" || *word == "no") return Choice::kDecline;
@@ -101,7 +107,7 @@ void Choosing::take_network(const draft::Proposal& proposal) {
     const auto same = [&](const policy::NetworkRule& other) { return other.host + ":" + other.port == name; };
     if (std::ranges::any_of(chosen_.network, same) || declined_hosts_.contains(name)) continue;
     if (ask({.key = "network",
-             .written = name,
+             .written = host_and_port(rule.host, rule.port),
              .group = "network",
              .programs = {},
              .calls = {"connect"},
@@ -126,11 +132,41 @@ void Choosing::take_exec(const draft::Proposal& proposal) {
     std::ranges::sort(names);
     names.erase(std::ranges::unique(names).begin(), names.end());
     const std::optional<std::string> word = ask_for_word(
+        invocation_,
         fmt::format("cordon: grant exec: all? it started {}\ncordon: [y]es [n]o [q]uit ", base::join(names, ", ")));
     quit_ = !word || *word == "q" || *word == "quit";
+    exec_declined_ = !quit_ && *word != "y" && *word != "yes";
     if (quit_ || (*word != "y" && *word != "yes")) return;
   }
   chosen_.exec_all = true;
+}
+
+/// For the list under exec: each by its name.
+void Choosing::take_programs(const draft::Proposal& proposal) {
+  for (const std::string& path : proposal.exec_programs) {
+    if (std::ranges::find(chosen_.exec_programs, path) != chosen_.exec_programs.end()) continue;
+    if (declined_programs_.contains(path)) continue;
+    if (ask({.key = "exec",
+             .written = draft::relocatable(path, anchors_),
+             .group = "exec",
+             .programs = {},
+             .calls = {"execve"},
+             .count = 1}) == Choice::kTake) {
+      chosen_.exec_programs.push_back(path);
+    } else if (!quit_) {
+      declined_programs_.insert(path);
+    }
+  }
+  std::ranges::sort(chosen_.exec_programs);
+}
+
+std::size_t Choosing::declines() const {
+  const auto stands = [&](const draft::Want& want) {
+    return std::ranges::none_of(
+        chosen_.wants, [&](const draft::Want& one) { return draft::covers(one, want) || draft::covers(want, one); });
+  };
+  return static_cast<std::size_t>(std::ranges::count_if(declined_, stands)) + declined_hosts_.size() +
+         declined_programs_.size() + (exec_declined_ ? 1 : 0);
 }
 
 void Choosing::take_remarks(const draft::Proposal& proposal) {
@@ -156,6 +192,7 @@ bool Choosing::take(const draft::Proposal& proposal) {
   const bool paths = take_wants(proposal);
   take_network(proposal);
   take_exec(proposal);
+  take_programs(proposal);
   take_remarks(proposal);
   return paths;
 }

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "cli/invocation.h"
 #include "policy/draft/draft.h"
 #include "report/profile_view.h"
 
@@ -17,10 +18,21 @@ namespace cordon::cli {
 
 report::ProfileLine line_of(const policy::draft::Want& want, const policy::draft::Anchors& anchors);
 
+/// An IPv6 address in brackets.
+std::string host_and_port(const std::string& host, const std::string& port);
+
+/// What the person said no to.
+struct Declined {
+  std::vector<policy::draft::Want> wants;
+  std::set<std::string> hosts;  ///< "host:port"
+  bool exec_all = false;
+};
+
 class Choosing {
  public:
   enum class Asks : std::uint8_t { kAtTerminal, kNobody };
-  Choosing(Asks asks, policy::draft::Anchors anchors) : asks_(asks), anchors_(std::move(anchors)) {}
+  Choosing(Asks asks, policy::draft::Anchors anchors, const Invocation& invocation)
+      : asks_(asks), anchors_(std::move(anchors)), invocation_(invocation) {}
 
   /// Takes over from this run's proposal what is wanted. True where something was, that the run did not have.
   bool take(const policy::draft::Proposal& proposal);
@@ -28,7 +40,12 @@ class Choosing {
   [[nodiscard]] bool quit() const { return quit_; }
   /// What was taken so far; its other fields are of the last proposal, withheld and flagged remarks of all of them.
   [[nodiscard]] const policy::draft::Proposal& chosen() const { return chosen_; }
-  [[nodiscard]] const std::vector<policy::draft::Want>& declined() const { return declined_; }
+  [[nodiscard]] Declined all_declined() const {
+    return {.wants = declined_, .hosts = declined_hosts_, .exec_all = exec_declined_};
+  }
+  /// How many lines: who declines a wide one and takes all of what it would have given has declined nothing that was
+  /// asked for.
+  [[nodiscard]] std::size_t declines() const;
 
  private:
   enum class Choice : std::uint8_t { kTake, kDecline };
@@ -39,14 +56,16 @@ class Choosing {
   bool withhold(const policy::draft::Want& want);
   void take_network(const policy::draft::Proposal& proposal);
   void take_exec(const policy::draft::Proposal& proposal);
+  void take_programs(const policy::draft::Proposal& proposal);
   void take_remarks(const policy::draft::Proposal& proposal);
 
   Asks asks_;
   policy::draft::Anchors anchors_;
+  const Invocation& invocation_;
   policy::draft::Proposal chosen_;
   std::vector<policy::draft::Want> declined_, withheld_;
-  std::set<std::string> declined_hosts_, groups_;
-  bool all_ = false, quit_ = false, exec_asked_ = false;
+  std::set<std::string> declined_hosts_, declined_programs_, groups_;
+  bool all_ = false, quit_ = false, exec_asked_ = false, exec_declined_ = false;
 };
 
 }  // namespace cordon::cli

@@ -175,10 +175,11 @@ base::Result<void, Stop> Setup::choose_mode() {
     mode = *named;
   }
   if (mode == WorkspaceMode::kInteractive) {
-    const Answer answer = arguments_.has("--dry-run")
-                              ? Answer::kNobody
-                              : ask(fmt::format("cordon: may {} change {} itself? Shields hold. [y/N] ",
-                                                base::shown(run_.argv.front()), base::shown(run_.workspace)));
+    const Answer answer =
+        arguments_.has("--dry-run")
+            ? Answer::kNobody
+            : ask(invocation_, fmt::format("cordon: may {} change {} itself? Shields hold. [y/N] ",
+                                           base::shown(run_.argv.front()), base::shown(run_.workspace)));
     mode = answer == Answer::kYes ? WorkspaceMode::kWrite : WorkspaceMode::kLive;
     if (answer == Answer::kNobody) run_.fallback = "nobody was asked whether it may be written: --workspace write";
   }

@@ -75,6 +75,6 @@ std::string flag_of_other_door(const Arguments& arguments);
 
 /// After every process of the run is gone. What there is to say, each a note.
 std::vector<plan::Note> end_command(CommandRun& run, const plan::Plan& plan, const plan::Outcome& outcome,
-                                    const std::string& state_directory, policy::approval::Caller caller);
+                                    const std::string& state_directory, const Invocation& invocation);
 
 }  // namespace cordon::cli

@@ -34,8 +34,13 @@ mode_t caller_umask() {
 class End {
  public:
   End(CommandRun& run, const plan::Plan& plan, const plan::Outcome& outcome, std::string state,
-      policy::approval::Caller caller)
-      : run_(run), plan_(plan), outcome_(outcome), state_(std::move(state)), caller_(caller) {}
+      const Invocation& invocation)
+      : run_(run),
+        plan_(plan),
+        outcome_(outcome),
+        state_(std::move(state)),
+        invocation_(invocation),
+        caller_(approval_caller(invocation)) {}
 
   void workspace(RunView& view) {
     auto done = end_workspace(view);
@@ -62,7 +67,7 @@ class End {
     if (names.empty()) return;
     const std::string place = base::shown(view.path);
     const Answer answer = ended_well() && succeeded()
-                              ? ask(fmt::format("cordon: may {} be added to {}? [y/N] ", names, place))
+                              ? ask(invocation_, fmt::format("cordon: may {} be added to {}? [y/N] ", names, place))
                               : Answer::kNobody;
     if (answer == Answer::kYes) return cache(view);
     notes_.push_back(
@@ -262,6 +267,7 @@ class End {
   const plan::Plan& plan_;
   const plan::Outcome& outcome_;
   std::string state_;
+  const Invocation& invocation_;
   policy::approval::Caller caller_;
   std::vector<plan::Note> notes_;
 };
@@ -269,8 +275,8 @@ class End {
 }  // namespace
 
 std::vector<plan::Note> end_command(CommandRun& run, const plan::Plan& plan, const plan::Outcome& outcome,
-                                    const std::string& state_directory, policy::approval::Caller caller) {
-  End end(run, plan, outcome, state_directory, caller);
+                                    const std::string& state_directory, const Invocation& invocation) {
+  End end(run, plan, outcome, state_directory, invocation);
   for (RunView& view : run.views) {
     if (view.what == RunView::What::kWorkspace) end.workspace(view);
     if (view.what == RunView::What::kCache) end.cache(view);

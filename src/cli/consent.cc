@@ -26,7 +26,7 @@ base::Result<approval::Reviewed, Stop> consent(const Context& context, const Arg
   if (!context.invocation.in.terminal)
     return base::fail(stop(refused_one("nobody-to-ask", "standard input is no terminal, so nobody can be asked",
                                        fmt::format("answer on a terminal, or {}: --yes", without))));
-  switch (ask(question)) {
+  switch (ask(context.invocation, question)) {
     case Answer::kYes:
       return approval::Reviewed::kByHuman;
     case Answer::kNo:

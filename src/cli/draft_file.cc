@@ -7,7 +7,6 @@
 #include <utility>
 
 #include "base/text.h"
-#include "policy/approval/draft_file.h"
 #include "policy/manifest/manifest.h"
 #include "policy/manifest/rewrite.h"
 
@@ -86,6 +85,22 @@ std::string lines_of(const policy::Policy& policy) {
   return base::join(out, ", ") + (total > kMost ? fmt::format(" and {} more", total - kMost) : std::string());
 }
 
+/// The lines of `before` that stand in `after` too.
+policy::Policy kept_of(policy::Policy before, const policy::Policy& after) {
+  const auto keep = [](auto& lines, const auto& others, auto same) {
+    std::erase_if(lines, [&](const auto& one) {
+      return std::ranges::none_of(others, [&](const auto& other) { return same(one, other); });
+    });
+  };
+  const auto same_path = [](const policy::PathGrant& a, const policy::PathGrant& b) { return a.written == b.written; };
+  keep(before.read, after.read, same_path);
+  keep(before.write, after.write, same_path);
+  keep(before.network, after.network,
+       [](const policy::NetworkRule& a, const policy::NetworkRule& b) { return a.host == b.host && a.port == b.port; });
+  if (before.exec.mode != after.exec.mode) before.exec = {};
+  return before;
+}
+
 }  // namespace
 
 base::Result<std::optional<Opened>, Stop> existing_draft(const Invocation& invocation, const plan::HostFacts& facts,
@@ -102,8 +117,9 @@ base::Result<std::optional<Opened>, Stop> existing_draft(const Invocation& invoc
   return std::optional<Opened>(std::move(*there));
 }
 
-base::Result<void, Stop> require_place_for_draft(Host& host, const Subject& subject) {
-  if (subject.out.empty()) return {};
+base::Result<std::optional<approval::DraftPlace>, Stop> require_place_for_draft(Host& host, const Subject& subject) {
+  if (subject.out.empty()) return std::optional<approval::DraftPlace>();
+  auto held = approval::hold_place_for_draft(subject.out);
   const std::size_t slash = subject.out.rfind('/');
   const std::string directory = slash == 0 ? "/" : subject.out.substr(0, slash);
   const auto refuse = [&](std::string message) {
@@ -127,11 +143,12 @@ base::Result<void, Stop> require_place_for_draft(Host& host, const Subject& subj
   });
   if (itself.state != plan::PathState::kAbsent || is_link)
     return refuse(fmt::format("{} is there, and is no file that a draft can go to", base::shown(subject.out)));
-  return {};
+  if (!held) return base::fail(stop(report::refused(held.error())));
+  return std::optional(std::move(*held));
 }
 
 policy::Policy draft_base(const Subject& subject, const policy::Policy& begins, const std::optional<Opened>& existing,
-                          const std::vector<draft::Want>& declined, report::ProfileView& view) {
+                          const Declined& declined, report::ProfileView& view) {
   policy::Policy out = existing ? existing->policy : begins;
   out.posture = {};
   if (!existing) return out;
@@ -143,13 +160,24 @@ policy::Policy draft_base(const Subject& subject, const policy::Policy& begins, 
     out.args = begins.args;
     if (out.exec.mode != policy::ExecMode::kAll) out.exec = begins.exec;
   }
-  drop_declined(out.read, draft::Access::kRead, declined, view);
-  drop_declined(out.write, draft::Access::kWrite, declined, view);
+  drop_declined(out.read, draft::Access::kRead, declined.wants, view);
+  drop_declined(out.write, draft::Access::kWrite, declined.wants, view);
+  if (declined.exec_all && out.exec.mode == policy::ExecMode::kAll) {
+    out.exec = begins.exec.mode == policy::ExecMode::kAll ? policy::Exec{} : begins.exec;
+    view.notes.emplace_back("exec: all is taken out, as you declined it");
+  }
+  std::erase_if(out.network, [&](const policy::NetworkRule& rule) {
+    if (!declined.hosts.contains(rule.host + ":" + rule.port)) return false;
+    view.notes.push_back(
+        fmt::format("network: {}:{} is taken out, as you declined it", base::shown(rule.host), base::shown(rule.port)));
+    return true;
+  });
   return out;
 }
 
 base::Result<void, Stop> write_draft(Context& context, const Subject& subject, std::optional<Opened>& existing,
-                                     const policy::Policy& drafted, report::ProfileView& view) {
+                                     const std::optional<approval::DraftPlace>& place, const policy::Policy& drafted,
+                                     report::ProfileView& view) {
   view.manifest = subject.out;
   policy::Policy whole = drafted;
   whole.provenance = provenance_of(view);
@@ -160,7 +188,7 @@ base::Result<void, Stop> write_draft(Context& context, const Subject& subject, s
   }
   if (!existing) {
     auto written =
-        approval::write_new_draft(subject.out, manifest::canonical_yaml(whole, manifest::ProvenanceBlock::kInclude));
+        approval::write_new_draft(*place, manifest::canonical_yaml(whole, manifest::ProvenanceBlock::kInclude));
     if (!written) return base::fail(stop(report::refused(written.error())));
     view.written = true;
     return {};
@@ -172,7 +200,7 @@ base::Result<void, Stop> write_draft(Context& context, const Subject& subject, s
     return {};
   }
   if (existing->stamp != manifest::StampState::kCurrent) {
-    if (const std::string kept = lines_of(existing->as_written); !kept.empty())
+    if (const std::string kept = lines_of(kept_of(existing->as_written, drafted)); !kept.empty())
       view.notes.push_back(
           fmt::format("{} was there, and nobody approved it: these lines of it are kept, whoever wrote "
                       "them: {}",

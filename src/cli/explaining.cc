@@ -43,20 +43,40 @@ std::ptrdiff_t lifted(const plan::Plan& plan) {
   return std::ranges::count(plan.notes, "shield-lifted", &plan::Note::code);
 }
 
+bool is_directory(Host& host, const std::string& path) {
+  plan::Questions questions;
+  questions.paths = {path};
+  if (!host.session.answer(questions, host.facts)) return false;
+  const auto fact = host.facts.paths.find(path);
+  return fact != host.facts.paths.end() && planner::is_directory(fact->second);
+}
+
 /// Why the line that comes to mind is none to suggest: a plan with it is refused, or shows what is shielded.
 std::string objection(Host& host, policy::Policy policy, const plan::Plan& planned, const report::Denial& denial) {
-  const std::size_t open = denial.grant.find('['), close = denial.grant.rfind(']');
   const std::string untried = "whether a line for it is granted was not tried";
-  if (open == std::string::npos || close == std::string::npos) return untried;
-  std::string path = denial.grant.substr(open + 1, close - open - 1);
-  if (path.starts_with('"')) return untried;  // a name that YAML quotes is another in the line than here
+  const std::string& path = denial.path;
+  if (path.empty()) return untried;
   const policy::PathGrant grant{.written = path, .path = path};
   for (std::string_view at = path; at.size() > 1; at = planner::parent_of(at)) {
     const bool is_home = planner::is_home_container(planner::parent_of(at)) || at == "/root";
     const auto own = planner::own_homes(host.facts);
     if (is_home && std::ranges::find(own, at) == own.end()) return "it lies in another user's home";
   }
-  (denial.act == "write" ? policy.write : policy.read).push_back(grant);
+  if (denial.act != "exec") {
+    const auto access = denial.act == "write" ? draft::Access::kWrite : draft::Access::kRead;
+    if (const draft::Floor floor = draft::floor_of(access, path, host.facts); !floor.empty())
+      return std::string(floor.why);
+    const std::string home = draft::home_above(path, host.facts);
+    if (draft::is_hidden_in_home(path, host.facts) && planner::depth_of(path) == planner::depth_of(home) + 1 &&
+        is_directory(host, path))
+      return "many programs keep what is theirs there";
+    const bool holds_own = planner::within(policy.entrypoint.path, path) ||
+                           (!policy.manifest.path.empty() && planner::within(policy.manifest.path, path));
+    if (access == draft::Access::kWrite && holds_own && !policy.command)
+      return "the program or its manifest lies there: write what it makes into a directory of its own";
+  }
+  auto& to = denial.act == "exec" ? policy.exec.programs : denial.act == "write" ? policy.write : policy.read;
+  to.push_back(grant);
   const auto decided = verdict(policy, host, Probing::kAssume);
   if (!decided) return untried;
   if (const auto* with = std::get_if<plan::Plan>(&*decided))
@@ -80,6 +100,8 @@ bool may_be_whole(Host& host, policy::Policy policy, const plan::Plan& planned, 
   return with != nullptr && lifted(*with) <= lifted(planned) && !report::Inside(*with).shields_below(directory);
 }
 
+}  // namespace
+
 std::vector<report::Denial> denied_paths(Host& host, const policy::Policy& policy, const plan::Plan& plan,
                                          const plan::Observations& observed) {
   const report::HostPaths there = ask_host(host, plan, observed);
@@ -99,6 +121,8 @@ std::vector<report::Denial> denied_paths(Host& host, const policy::Policy& polic
     wholes.none = tried > 4 * kMostTried;
   }
 }
+
+namespace {
 
 /// Where the run had no way out the smallest line has the address itself: the name that it stands for, if any, was
 /// looked up in vain.
@@ -133,7 +157,10 @@ void explain_watched(Host& host, const policy::Policy& policy, const plan::Plan&
                      report::Report& report) {
   if (report.observed.watching != plan::Watching::kPaths) return;
   explain_addresses(plan, outcome, report);
-  auto denials = denied_paths(host, policy, plan, report.observed);
+  // What the C library looks at in every process, a lookup of a name above all, is none of the program's.
+  plan::Observations observed = report.observed;
+  std::erase_if(observed.paths, [](const plan::ObservedPath& one) { return draft::is_library_setting(one.path); });
+  auto denials = denied_paths(host, policy, plan, observed);
   std::size_t tried = 0;
   for (report::Denial& denial : denials) {
     if (denial.grant.empty()) continue;

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <tuple>
 #include <utility>
 
 #include "base/text.h"
@@ -14,10 +15,13 @@
 #include "cli/question.h"
 #include "cli/subject.h"
 #include "cli/watched_run.h"
+#include "planner/draft.h"
 #include "planner/path_text.h"
 #include "policy/draft/draft.h"
 #include "policy/draft/places.h"
 #include "policy/manifest/manifest.h"
+#include "report/inside.h"
+#include "report/layout.h"
 #include "report/profile_view.h"
 
 namespace cordon::cli {
@@ -27,6 +31,12 @@ namespace draft = policy::draft;
 
 constexpr std::size_t kMostRounds = 25;
 constexpr int kMostJudgements = 16;
+
+std::vector<std::string> shown_of(const std::vector<std::string>& paths) {
+  std::vector<std::string> out;
+  for (const std::string& path : paths) out.push_back(base::shown(path));
+  return out;
+}
 
 bool is_of_the_network(const plan::Refusal& refusal) {
   return std::ranges::all_of(refusal.items,
@@ -49,6 +59,8 @@ class Profile {
   base::Result<void, Stop> consent_to_network();
   base::Result<WatchedRun, Stop> watch(const draft::Proposal& chosen);
   base::Result<draft::Proposal, Stop> proposal_of(WatchedRun& run);
+  base::Result<void, Stop> keep_list(WatchedRun& run, draft::Proposal& proposal);
+  void drop_given_hosts(draft::Proposal& proposal) const;
   base::Result<void, Stop> judge(Host& host, draft::Proposal& proposal);
   base::Result<void, Stop> rounds(Choosing& choosing);
   void say_what_is_missing(const Choosing& choosing);
@@ -62,6 +74,7 @@ class Profile {
   Subject subject_;
   policy::Posture posture_;
   std::optional<Opened> existing_;
+  std::optional<policy::approval::DraftPlace> place_;  ///< where there is none
   draft::Forwarding forwarding_ = draft::Forwarding::kRefused;
   OwnDirectory own_ = OwnDirectory::kWritten;
   policy::Policy watched_policy_;
@@ -75,7 +88,8 @@ base::Result<void, Stop> Profile::consent_to_network() {
   if (!arguments_.has("--allow-network")) return {};
   forwarding_ = draft::Forwarding::kAllowed;
   if (!asks()) return {};
-  if (ask("cordon: the program may then reach any host, before anybody has read what it does\n"
+  if (ask(context_.invocation,
+          "cordon: the program may then reach any host, before anybody has read what it does\n"
           "cordon: let it? [y/N] ") == Answer::kYes)
     return {};
   return base::fail(stop(report::refused_usage(
@@ -88,7 +102,9 @@ base::Result<void, Stop> Profile::prepare() {
   CORDON_OK(add_global_config(context_.invocation, host.facts, posture_));
   CORDON_TRY(subject_, subject_of(context_.invocation, arguments_, host));
   CORDON_TRY(existing_, existing_draft(context_.invocation, host.facts, subject_));
-  if (!existing_) CORDON_OK(require_place_for_draft(host, subject_));
+  if (!existing_) {
+    CORDON_TRY(place_, require_place_for_draft(host, subject_));
+  }
   const plan::PathFact* around = nullptr;
   for (const auto& [asked, fact] : host.facts.paths)
     if (fact.real == subject_.project) around = &fact;
@@ -108,6 +124,11 @@ base::Result<WatchedRun, Stop> Profile::watch(const draft::Proposal& chosen) {
     if (is_seeded()) {
       policy.read.insert(policy.read.end(), existing_->policy.read.begin(), existing_->policy.read.end());
       policy.write.insert(policy.write.end(), existing_->policy.write.begin(), existing_->policy.write.end());
+      policy.deny.insert(policy.deny.end(), existing_->policy.deny.begin(), existing_->policy.deny.end());
+      policy.network.insert(policy.network.end(), existing_->policy.network.begin(), existing_->policy.network.end());
+      for (const policy::EnvGrant& grant : existing_->policy.env)
+        if (std::ranges::find(policy.env, grant.name, &policy::EnvGrant::name) == policy.env.end())
+          policy.env.push_back(grant);
     }
     policy = draft::compose(policy, {.wants = chosen.wants}, subject_.anchors);
     if (!sees_network_) policy.posture.ask = false;
@@ -129,7 +150,7 @@ base::Result<WatchedRun, Stop> Profile::watch(const draft::Proposal& chosen) {
 /// What the planner would refuse, or would take for an opt-in, is in no draft: asked until it has nothing to say.
 base::Result<void, Stop> Profile::judge(Host& host, draft::Proposal& proposal) {
   for (int attempt = 0; attempt < kMostJudgements; ++attempt) {
-    policy::Policy composed = draft::compose(subject_.base, proposal, subject_.anchors);
+    policy::Policy composed = draft::compose(existing_ ? existing_->policy : subject_.base, proposal, subject_.anchors);
     composed.posture = posture_;
     CORDON_TRY(const planner::Verdict decided, verdict(composed, host, Probing::kAssume));
     const auto* refusal = std::get_if<plan::Refusal>(&decided);
@@ -137,7 +158,7 @@ base::Result<void, Stop> Profile::judge(Host& host, draft::Proposal& proposal) {
                                             : draft::withhold_lifted(proposal, std::get<plan::Plan>(decided));
     if (changed) continue;
     // No list of programs can be held, on this host or beside what is written.
-    if (refusal != nullptr && subject_.base.exec.mode == policy::ExecMode::kList) {
+    if (refusal != nullptr && !existing_ && subject_.base.exec.mode == policy::ExecMode::kList) {
       subject_.base.exec = {.mode = policy::ExecMode::kAll, .programs = {}, .at = {}};
       continue;
     }
@@ -153,19 +174,100 @@ base::Result<void, Stop> Profile::judge(Host& host, draft::Proposal& proposal) {
   return {};
 }
 
+bool is_made_in_the_run(const draft::Want& want, const WatchedRun& run) {
+  const auto fact = run.host.facts.paths.find(want.path);
+  return fact != run.host.facts.paths.end() && fact->second.id.has_birth_time &&
+         fact->second.state == plan::PathState::kPresent && fact->second.id.birth_ns >= run.began_ns;
+}
+
+/// By its look a name that the next run will not choose again: a time, a number of a process, letters by chance.
+bool is_of_its_own_time(std::string_view name) {
+  constexpr std::size_t kDigits = 5, kByChance = 6;
+  const auto is_digit = [](char c) { return c >= '0' && c <= '9'; };
+  const auto digits = std::ranges::count_if(name, is_digit);
+  if (static_cast<std::size_t>(digits) >= kDigits) return true;
+  const std::size_t mark = name.find_last_of(".-_");
+  const std::string_view tail = mark == std::string_view::npos ? name : name.substr(mark + 1);
+  const bool upper = std::ranges::any_of(tail, [](char c) { return c >= 'A' && c <= 'Z'; });
+  const bool lower = std::ranges::any_of(tail, [](char c) { return c >= 'a' && c <= 'z'; });
+  const bool digit = std::ranges::any_of(tail, is_digit);
+  return tail.size() >= kByChance && (upper ? 1 : 0) + (lower ? 1 : 0) + (digit ? 1 : 0) > 1 &&
+         (mark != std::string_view::npos || name.starts_with("tmp"));
+}
+
+/// A directory of such a name: the line is for the one around it, and a person is told to look.
+void widen_new_names(draft::Proposal& proposal, const WatchedRun& run) {
+  for (draft::Want& want : proposal.wants) {
+    const std::string name(planner::name_of(want.path));
+    if (want.access != draft::Access::kWrite || !want.directory || !is_of_its_own_time(name)) continue;
+    if (!is_made_in_the_run(want, run)) continue;
+    const std::string around(planner::parent_of(want.path));
+    const draft::Remark remark{
+        .kind = "write",
+        .path = around,
+        .host = {},
+        .port = 0,
+        .code = "name-of-its-own-time",
+        .reason = fmt::format("it made {} in it, and will make another name next time", base::shown(name))};
+    if (!draft::floor_of(draft::Access::kWrite, around, run.host.facts).empty()) {
+      if (std::ranges::find(proposal.withheld, remark) == proposal.withheld.end()) proposal.withheld.push_back(remark);
+      continue;
+    }
+    if (std::ranges::find(proposal.flagged, remark) == proposal.flagged.end()) proposal.flagged.push_back(remark);
+    want.path = around;
+    want.real = planner::parent_of(want.real);
+  }
+  std::ranges::stable_sort(proposal.wants, {},
+                           [](const draft::Want& want) { return std::tie(want.access, want.path); });
+  const auto same = [](const draft::Want& a, const draft::Want& b) { return a.access == b.access && a.path == b.path; };
+  proposal.wants.erase(std::ranges::unique(proposal.wants, same).begin(), proposal.wants.end());
+}
+
 /// A directory that the run itself made, below another that it writes: the next run makes its own.
 void drop_made_in_the_run(draft::Proposal& proposal, const WatchedRun& run) {
-  const auto is_made = [&](const draft::Want& want) {
-    const auto fact = run.host.facts.paths.find(want.path);
-    return fact != run.host.facts.paths.end() && fact->second.id.has_birth_time &&
-           fact->second.state == plan::PathState::kPresent && fact->second.id.birth_ns >= run.began_ns;
-  };
   const std::vector<draft::Want> all = proposal.wants;
   std::erase_if(proposal.wants, [&](const draft::Want& want) {
-    if (want.access != draft::Access::kWrite || !is_made(want)) return false;
+    if (want.access != draft::Access::kWrite || !is_made_in_the_run(want, run)) return false;
     return std::ranges::any_of(all, [&](const draft::Want& other) {
       return other.access == draft::Access::kWrite && other.path != want.path &&
              want.path.starts_with(other.path + "/") && want.real.starts_with(other.real + "/");
+    });
+  });
+}
+
+/// Where a list under exec: stands what was started goes there, and never makes it `all`: by what the planner lets the
+/// list start.
+base::Result<void, Stop> Profile::keep_list(WatchedRun& run, draft::Proposal& proposal) {
+  if (!existing_) return {};
+  const policy::Exec& exec = existing_->policy.exec;
+  const bool all_is_given = is_seeded() && exec.mode == policy::ExecMode::kAll;
+  if (exec.mode != policy::ExecMode::kList && !all_is_given) return {};
+  proposal.exec_all = false;
+  std::erase_if(proposal.flagged, [](const draft::Remark& one) { return one.code == "exec-all"; });
+  if (all_is_given) return {};
+  CORDON_TRY(const planner::Verdict decided, verdict(existing_->policy, run.host, Probing::kAssume));
+  const auto* plan = std::get_if<plan::Plan>(&decided);
+  if (plan == nullptr) return {};
+  const report::Inside inside(*plan);
+  plan::Questions questions;
+  for (const plan::ObservedPath& one : run.outcome.observations.paths)
+    if ((one.acts & plan::kActExecute) != 0) questions.paths.push_back(one.path);
+  if (auto answered = run.host.session.answer(questions, run.host.facts); !answered)
+    return base::fail(stop(report::refused(answered.error(), "host-unanswered", "")));
+  for (const std::string& path : questions.paths) {
+    const plan::PathFact& fact = run.host.facts.paths.at(path);
+    if (fact.state == plan::PathState::kPresent && planner::is_regular(fact) && !inside.starts(fact.real))
+      proposal.exec_programs.push_back(path);
+  }
+  return {};
+}
+
+/// What nobody approved was not there in this run: it is asked about again.
+void Profile::drop_given_hosts(draft::Proposal& proposal) const {
+  if (!is_seeded()) return;
+  std::erase_if(proposal.network, [&](const policy::NetworkRule& rule) {
+    return std::ranges::any_of(existing_->policy.network, [&](const policy::NetworkRule& there) {
+      return there.host == rule.host && there.port == rule.port;
     });
   });
 }
@@ -181,7 +283,10 @@ base::Result<draft::Proposal, Stop> Profile::proposal_of(WatchedRun& run) {
                                         .began_ns = run.began_ns,
                                         .forwarding = forwarding_});
   view_.notes.clear();
+  widen_new_names(out, run);
   drop_made_in_the_run(out, run);
+  CORDON_OK(keep_list(run, out));
+  drop_given_hosts(out);
   CORDON_OK(judge(run.host, out));
   // After that: what is withheld covers nothing. What nobody approved was not there in this run: it is asked about
   // again.
@@ -219,6 +324,15 @@ void Profile::say_what_is_missing(const Choosing& choosing) {
         "it ended with code {}, and had not been given {} of the paths yet: approve the draft and profile again, or "
         "profile at a terminal",
         last_.exit_code, missed));
+  if (!asks() && missed == 0 && last_.exit_code != 0 && forwarding_ == draft::Forwarding::kRefused &&
+      !chosen.network.empty())
+    view_.incomplete.push_back(
+        fmt::format("it ended with code {}, and was refused {} of its hosts: approve the draft and profile again",
+                    last_.exit_code, chosen.network.size()));
+  if (choosing.declines() > 0)
+    view_.incomplete.push_back(fmt::format("{} that it asked for {} not in the draft, as you declined",
+                                           report::counted(choosing.declines(), "line", "lines"),
+                                           choosing.declines() == 1 ? "is" : "are"));
   if (chosen.unnamed > 0)
     view_.notes.push_back(fmt::format("{} connections had no name that a rule could hold", chosen.unnamed));
   if (!sees_network_)
@@ -240,9 +354,10 @@ void Profile::fill(const draft::Proposal& chosen) {
   view_.exit_code = last_.exit_code;
   view_.signal = last_.signal;
   for (const draft::Want& want : chosen.wants) view_.lines.push_back(line_of(want, subject_.anchors));
-  for (const policy::NetworkRule& rule : chosen.network) view_.network.push_back(rule.host + ":" + rule.port);
+  for (const policy::NetworkRule& rule : chosen.network) view_.network.push_back(host_and_port(rule.host, rule.port));
   view_.env = chosen.env;
   if (chosen.exec_all) view_.exec = "all";
+  if (!chosen.exec_programs.empty()) view_.exec = "[" + base::join(shown_of(chosen.exec_programs), ", ") + "]";
   for (const plan::ExecutedProgram& one : chosen.started)
     if (std::ranges::find(view_.started, one.path) == view_.started.end()) view_.started.push_back(one.path);
   const auto add = [](std::vector<report::ProfileRemark>& to, const std::vector<draft::Remark>& from) {
@@ -274,18 +389,19 @@ const policy::Policy& Profile::begins_with(const draft::Proposal& chosen) const 
 
 base::Result<int, Stop> Profile::conclude(Choosing& choosing) {
   draft::Proposal chosen = choosing.chosen();
-  const policy::Policy base = draft_base(subject_, begins_with(chosen), existing_, choosing.declined(), view_);
+  const policy::Policy base = draft_base(subject_, begins_with(chosen), existing_, choosing.all_declined(), view_);
   draft::drop_covered(chosen, base);
   fill(chosen);
   say_what_is_missing(choosing);
   const policy::Policy composed = draft::compose(base, chosen, subject_.anchors);
   // Who left before the first answer wants no file.
   const bool nothing = choosing.quit() && view_.rounds == 1 && chosen.wants.empty() && chosen.network.empty();
-  if (!nothing) CORDON_OK(write_draft(context_, subject_, existing_, composed, view_));
+  if (!nothing) CORDON_OK(write_draft(context_, subject_, existing_, place_, composed, view_));
   if (json_)
     context_.output.print(report::profile_document(view_, policy::manifest::to_json(composed).dump()));
   else
-    context_.output.say(report::profile_text(view_, context_.invocation.err.style));
+    context_.output.say(plain_before_report(context_.invocation) +
+                        report::profile_text(view_, context_.invocation.err.style));
   if (context_.output.broken()) return kRefused;
   return view_.incomplete.empty() ? 0 : kNotVouchedFor;
 }
@@ -293,7 +409,8 @@ base::Result<int, Stop> Profile::conclude(Choosing& choosing) {
 base::Result<int, Stop> Profile::go() {
   CORDON_OK(prepare());
   if (asks()) terminal_ = TerminalSettings::now();
-  Choosing choosing(asks() ? Choosing::Asks::kAtTerminal : Choosing::Asks::kNobody, subject_.anchors);
+  Choosing choosing(asks() ? Choosing::Asks::kAtTerminal : Choosing::Asks::kNobody, subject_.anchors,
+                    context_.invocation);
   CORDON_OK(rounds(choosing));
   return conclude(choosing);
 }

@@ -1,13 +1,21 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
+#include <iterator>
 
 #include "base/text.h"
+#include "cli/choosing.h"
+#include "cli/explaining.h"
 #include "cli/profile.h"
+#include "cli/question.h"
 #include "cli/watched_run.h"
+#include "planner/path_text.h"
 #include "planner/planner.h"
 #include "policy/draft/draft.h"
+#include "policy/draft/places.h"
 #include "policy/manifest/manifest.h"
+#include "report/inside.h"
 #include "report/profile_view.h"
 
 namespace cordon::cli {
@@ -19,13 +27,70 @@ namespace manifest = policy::manifest;
 std::string difference_of(const draft::Remark& one) {
   const std::string what = !one.path.empty() ? one.path
                            : one.port == 0   ? one.host
-                                             : fmt::format("{}:{}", one.host, one.port);
+                                             : host_and_port(one.host, std::to_string(one.port));
   return fmt::format("{} {}: {}", one.kind, base::shown(what), one.reason);
 }
 
 /// Under a manifest that closes exec what was started is what was refused.
 bool started_more(const policy::Policy& policy, const plan::Outcome& outcome) {
   return policy.exec.mode != policy::ExecMode::kAll && outcome.exec_attempts_total > 0;
+}
+
+/// What no program's own doing is, and no draft has a line for.
+bool is_incidental(const plan::ObservedPath& one) {
+  constexpr std::array kKernel = std::to_array<std::string_view>({"/dev", "/proc", "/sys"});
+  return draft::is_bytecode(one.path) || draft::is_library_setting(one.path) ||
+         draft::is_of_the_java_machine(one.path) ||
+         std::ranges::any_of(kKernel, [&](std::string_view place) { return planner::within(one.path, place); });
+}
+
+/// Listing its directory is how Python looks for modules.
+bool is_of_the_importer(const plan::ObservedPath& one) {
+  return !one.programs.empty() && std::ranges::all_of(one.programs, [](const std::string& program) {
+    return program.substr(program.rfind('/') + 1).starts_with("python");
+  });
+}
+
+/// A line of the proposal, or a remark, is about it already.
+bool is_told(const draft::Proposal& proposal, const std::string& path) {
+  const auto around = [&](const std::string& other) {
+    return planner::within(path, other) || planner::within(other, path);
+  };
+  return std::ranges::any_of(proposal.wants, [&](const draft::Want& want) { return around(want.path); }) ||
+         std::ranges::any_of(proposal.withheld, [&](const draft::Remark& one) {
+           return !one.path.empty() && (one.path == path || one.path == planner::parent_of(path));
+         });
+}
+
+/// What --explain would call denied and no rule says by its name: shields, `deny`, a list of programs, links, listings
+/// that show less than stands there. What was only looked at is no difference here.
+std::vector<std::string> refused_in(WatchedRun& run, const policy::Policy& policy, const draft::Proposal& proposal) {
+  plan::Observations used = run.outcome.observations;
+  std::erase_if(used.paths, [](const plan::ObservedPath& one) {
+    return (one.acts & ~std::uint32_t{plan::kActProbe}) == 0 || is_incidental(one);
+  });
+  std::vector<std::string> out;
+  for (const report::Denial& one : denied_paths(run.host, policy, run.plan, used))
+    if (one.act == "exec" || !is_told(proposal, one.subject))
+      out.push_back(fmt::format("{} {}: {}", one.act, base::shown(one.subject), one.why));
+  const report::Inside inside(run.plan);
+  // Of its own directory a draft shows only what was opened, and says so: interpreters, make and git list it.
+  const std::string_view own = planner::parent_of(policy.entrypoint.path);
+  for (const plan::ObservedPath& one : used.paths)
+    if (one.path != own && (one.acts & plan::kActEnumerate) != 0 && inside.is_partial(inside.resolved(one.path)) &&
+        planner::depth_of(one.path) > 1 && !is_of_the_importer(one) && !is_told(proposal, one.path))
+      out.push_back(
+          fmt::format("read {}: it listed it, and saw only what other lines name in it", base::shown(one.path)));
+  return out;
+}
+
+/// Who is killed while a program is being started, or at the run's end, leaves open whether it ran: which one it was is
+/// told, and a start that was refused is a difference.
+std::uint64_t killed_while_starting(const plan::Observations& observed) {
+  std::uint64_t out = 0;
+  for (const plan::Loss& one : observed.losses)
+    if (one.why == "end-not-seen") out += one.count;
+  return out;
 }
 
 report::ProfileView view_of(const Opened& opened, const draft::Proposal& proposal, const policy::Policy& needed,
@@ -42,7 +107,8 @@ report::ProfileView view_of(const Opened& opened, const draft::Proposal& proposa
     for (const plan::ExecAttempt& one : outcome.exec_attempts)
       view.differences.push_back(fmt::format("exec {}: it tried to start it", base::shown(one.path)));
   for (const draft::Remark& one : proposal.withheld) view.differences.push_back(difference_of(one));
-  if (proposal.lost > 0) view.incomplete.push_back(fmt::format("{} of its calls could not be told", proposal.lost));
+  const std::uint64_t lost = proposal.lost - std::min(proposal.lost, killed_while_starting(outcome.observations));
+  if (lost > 0) view.incomplete.push_back(fmt::format("{} of its calls could not be told", lost));
   for (std::string& why : early_end(outcome)) view.incomplete.push_back(std::move(why));
   return view;
 }
@@ -68,7 +134,7 @@ base::Result<int, Stop> check_profile(Context& context, const Arguments& argumen
   CORDON_TRY(auto ran, watch_run(context, watched, settings));
   if (auto* refusal = std::get_if<plan::Refusal>(&ran))
     return base::fail(stop(report::refused(*refusal), opened.file.text));
-  const WatchedRun& run = std::get<WatchedRun>(ran);
+  WatchedRun& run = std::get<WatchedRun>(ran);
   const std::string& entrypoint = opened.policy.entrypoint.path;
   draft::Proposal proposal =
       draft::propose({.policy = watched,
@@ -85,11 +151,12 @@ base::Result<int, Stop> check_profile(Context& context, const Arguments& argumen
   // What its rules let through is no difference.
   draft::drop_covered(proposal, opened.policy);
   policy::Policy needed = draft::compose(opened.as_written, proposal, {opened.file.directory, host.facts.home});
-  const report::ProfileView view = view_of(opened, proposal, needed, run.outcome);
+  report::ProfileView view = view_of(opened, proposal, needed, run.outcome);
+  std::ranges::move(refused_in(run, opened.policy, proposal), std::back_inserter(view.differences));
   if (json)
     context.output.print(report::profile_document(view, {}));
   else
-    context.output.say(report::check_text(view, invocation.err.style));
+    context.output.say(plain_before_report(invocation) + report::check_text(view, invocation.err.style));
   if (context.output.broken()) return kRefused;
   return view.differences.empty() && view.incomplete.empty() ? 0 : kNotVouchedFor;
 }

@@ -18,6 +18,7 @@
 #include "cli/left_behind.h"
 #include "cli/opening.h"
 #include "cli/own_places.h"
+#include "cli/question.h"
 #include "cli/replan.h"
 #include "cli/report_file.h"
 #include "cli/run_words.h"
@@ -436,7 +437,10 @@ int Job::conclude(report::Report report) {
   if (json_)
     context_.output.print(report::verdict_event(report));
   else
-    context_.output.say(report::text(report, context_.invocation.err.style));
+    context_.output.say((report.observed.watching == plan::Watching::kNothing
+                             ? std::string()
+                             : plain_before_report(context_.invocation)) +
+                        report::text(report, context_.invocation.err.style));
   if (auto written = write_report(report::report_document(report)); !written) {
     context_.output.say(report::text(written.error().refused, {}, {}, context_.invocation.err.style));
     return kRefused;
@@ -472,8 +476,7 @@ int Job::go() {
     mark_ = enforce::hold::planted_mark(plan->at(error->step));
   if (command_) {
     const std::string state = state_directory(context_.invocation.caller, own_home(host_->facts));
-    for (plan::Note& note : end_command(*command_, *plan, *outcome, state, approval_caller(context_.invocation)))
-      tell(std::move(note));
+    for (plan::Note& note : end_command(*command_, *plan, *outcome, state, context_.invocation)) tell(std::move(note));
   }
   report::Report report = report::make_report(*plan, *outcome);
   explain_watched(*host_, opened_->policy, *plan, *outcome, report);

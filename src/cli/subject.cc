@@ -96,6 +96,8 @@ class Reader {
       out_.anchors.manifest_directory = invocation_.caller.working_directory;
       return {};
     }
+    if (given.empty() && arguments_.has("--out"))
+      return mistake(arguments_, "out-malformed", "--out needs a file", "--out FILE, or --out -");
     const std::string& program = out_.base.entrypoint.path;
     if (!given.empty())
       out_.out = absolute(given);

@@ -173,9 +173,11 @@ void close_user_namespaces(Builder& builder) {
   }
 }
 
-/// Typing into the terminal that the sandbox was started from.
+/// Typing into the terminal that the sandbox was started from; and what takes that terminal from its owner and outlives
+/// the run: nobody else opens it any more (TIOCEXCL), or another discipline eats its lines (TIOCSETD).
 void close_terminal_injection(Builder& builder) {
-  for (const std::uint64_t request : {std::uint64_t{TIOCSTI}, kTiocLinux}) {
+  for (const std::uint64_t request :
+       {std::uint64_t{TIOCSTI}, kTiocLinux, std::uint64_t{TIOCEXCL}, std::uint64_t{TIOCSETD}}) {
     builder.rule(SCMP_ACT_ERRNO(EPERM), "ioctl", {masked(1, kLow32, request)});
   }
 }

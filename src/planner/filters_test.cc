@@ -92,7 +92,8 @@ TEST_P(Filters, TheMachineAndLargeSurfacesAreRefused) {
 }
 
 TEST_P(Filters, TypingIntoTheTerminalIsRefusedWhateverTheUpperHalfSays) {
-  for (const std::uint64_t request : {std::uint64_t{0x5412}, std::uint64_t{0x541c}}) {
+  for (const std::uint64_t request :
+       {std::uint64_t{0x5412}, std::uint64_t{0x541c}, std::uint64_t{0x540c}, std::uint64_t{0x5423}}) {
     EXPECT_EQ(call(calls_, "ioctl", {0, request}), error(EPERM));
     EXPECT_EQ(call(calls_, "ioctl", {0, request | kUpperHalf}), error(EPERM));
   }

@@ -1,5 +1,9 @@
 #include "report/inside.h"
 
+#include <linux/landlock.h>
+
+#include <algorithm>
+
 #include "base/abs_path.h"
 
 namespace cordon::report {
@@ -23,6 +27,19 @@ std::string_view parent_of(std::string_view path) {
 
 Inside::Inside(const plan::Plan& plan) {
   for (const plan::Step& step : plan.steps) put(step);
+  const bool requested = std::ranges::find(plan.requested, plan::Layer::kExec) != plan.requested.end();
+  lists_programs_ = requested && !plan.exec_closed && !startable_.empty();
+}
+
+bool Inside::starts(std::string_view real) const {
+  return std::ranges::any_of(startable_, [&](const std::string& one) {
+    return real == one || (real.starts_with(one) && real.substr(one.size()).starts_with('/'));
+  });
+}
+
+bool Inside::is_partial(std::string_view directory) const {
+  const auto place = places_.find(directory);
+  return place != places_.end() && place->second.sight == Sight::kOwn && !place->second.covers;
 }
 
 void Inside::put(const plan::Step& planned) {
@@ -30,7 +47,9 @@ void Inside::put(const plan::Step& planned) {
     if (covers) places_.insert_or_assign(target, Place{.sight = sight});
     places_.try_emplace(target, Place{.sight = sight, .covers = covers});
     for (std::string_view above = parent_of(target);; above = parent_of(above)) {
-      places_.try_emplace(std::string(above), Place{.sight = Sight::kOwn, .covers = false});
+      // Below a grant it is the grant's, whatever a shield holds in it.
+      if (at(above) == Sight::kAbsent)
+        places_.try_emplace(std::string(above), Place{.sight = Sight::kOwn, .covers = false});
       if (above == "/") break;
     }
   };
@@ -58,6 +77,9 @@ void Inside::put(const plan::Step& planned) {
   } else if (const auto* link = std::get_if<step::MakeSymlink>(&planned.act)) {
     place(link->target, Sight::kOwn);
     links_.insert_or_assign(link->target, link->text);
+  } else if (const auto* landlock = std::get_if<step::Landlock>(&planned.act)) {
+    for (const step::LandlockRule& rule : landlock->rules)
+      if ((rule.access & LANDLOCK_ACCESS_FS_EXECUTE) != 0) startable_.push_back(rule.target);
   }
 }
 

@@ -5,6 +5,7 @@
 #include <map>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "plan/plan.h"
 
@@ -26,6 +27,12 @@ class Inside {
   [[nodiscard]] Sight at(std::string_view path) const;
   /// Whether something below the directory is shielded.
   [[nodiscard]] bool shields_below(std::string_view directory) const;
+  /// There, with nothing in it but what other lines show: who lists it sees less than stands there.
+  [[nodiscard]] bool is_partial(std::string_view directory) const;
+  /// A list under exec: says what may be started.
+  [[nodiscard]] bool lists_programs() const { return lists_programs_; }
+  /// Whether it does so of this real path.
+  [[nodiscard]] bool starts(std::string_view real) const;
   /// The path with the links that the sandbox itself made followed: /bin/sh is /usr/bin/sh.
   [[nodiscard]] std::string resolved(std::string_view path) const;
 
@@ -36,6 +43,8 @@ class Inside {
   };
   void put(const plan::Step& step);
   std::map<std::string, Place, std::less<>> places_;
+  std::vector<std::string> startable_;
+  bool lists_programs_ = false;
   std::map<std::string, std::string, std::less<>> links_;
 };
 

@@ -16,6 +16,7 @@ using Json = nlohmann::ordered_json;
 
 constexpr std::string_view kPrefix = "cordon: ";
 constexpr std::size_t kRemarksShown = 12;
+constexpr std::size_t kLinesShown = 200;
 
 std::string short_name(const std::string& program) { return base::shown(program.substr(program.rfind('/') + 1)); }
 
@@ -28,6 +29,10 @@ std::string evidence_of(const ProfileLine& line) {
   return fmt::format("{}{}{}", calls.empty() ? "named" : calls,
                      programs.empty() ? "" : " by " + base::join(programs, ", "),
                      line.count > 1 ? fmt::format(", {} times", line.count) : "");
+}
+
+std::string name_of(const ProfileLine& line) {
+  return base::shown(line.written) + (line.leads_to.empty() ? "" : " → " + base::shown(line.leads_to));
 }
 
 std::string subject_of(const ProfileRemark& one) {
@@ -72,15 +77,18 @@ std::string ending_of(const ProfileView& view) {
 }
 
 void say_groups(Text& text, const ProfileView& view) {
+  std::size_t shown = 0;
   for (std::string_view group : {"project", "runtime", "cache", "temporary", "other"}) {
     bool first = true;
     for (const ProfileLine& line : view.lines) {
-      if (line.group != group) continue;
+      if (line.group != group || shown == kLinesShown) continue;
+      ++shown;
       if (std::exchange(first, false)) text.say("", fmt::format("{}:", group), Paint::kBold);
-      text.say(fmt::format("  {}: {} ({})", line.key, base::shown(line.written), evidence_of(line)), "", Paint::kNone,
-               6);
+      text.say(fmt::format("  {}: {} ({})", line.key, name_of(line), evidence_of(line)), "", Paint::kNone, 6);
     }
   }
+  if (view.lines.size() > shown)
+    text.say(fmt::format("and {} more lines; --json has them all", view.lines.size() - shown));
   const bool others = !view.network.empty() || !view.exec.empty() || !view.env.empty();
   if (others) text.say("", "also:", Paint::kBold);
   for (const std::string& one : view.network) text.say(fmt::format("  network: {}", base::shown(one)));
@@ -147,7 +155,10 @@ std::string check_text(const ProfileView& view, const Style& style) {
   if (view.differences.empty())
     text.say(
         fmt::format("{} did nothing that {} does not allow", base::shown(view.program), base::shown(view.manifest)));
-  for (const std::string& one : view.differences) text.say(one, "+", Paint::kRed);
+  for (const std::string& one : std::span(view.differences).first(std::min(view.differences.size(), kLinesShown)))
+    text.say(one, "+", Paint::kRed);
+  if (view.differences.size() > kLinesShown)
+    text.say(fmt::format("and {} more; --json has them all", view.differences.size() - kLinesShown), "+", Paint::kRed);
   for (const std::string& why : view.incomplete) text.say(why, "incomplete:", Paint::kYellow);
   return text.take();
 }
@@ -176,7 +187,7 @@ std::string profile_document(const ProfileView& view, const std::string& policy)
 
 std::string grant_question(const ProfileLine& line) {
   return fmt::format("cordon: grant {}: {}? ({}: {})\ncordon: [y]es [n]o [g]roup [a]ll [q]uit ", line.key,
-                     base::shown(line.written), line.group, evidence_of(line));
+                     name_of(line), line.group, evidence_of(line));
 }
 
 }  // namespace cordon::report

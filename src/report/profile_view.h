@@ -11,9 +11,10 @@
 namespace cordon::report {
 
 struct ProfileLine {
-  std::string key;      ///< "read"
-  std::string written;  ///< as in the manifest
-  std::string group;    ///< "project", "cache", …
+  std::string key;       ///< "read"
+  std::string written;   ///< as in the manifest
+  std::string group;     ///< "project", "cache", …
+  std::string leads_to;  ///< where a link in it goes; "" where there is none
   std::vector<std::string> programs, calls;
   std::uint64_t count = 0;
   friend bool operator==(const ProfileLine&, const ProfileLine&) = default;

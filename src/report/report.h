@@ -46,6 +46,7 @@ struct Denial {
   std::uint64_t count = 1;
   std::string grant;  ///< "exec: all"; "" where no line allows it
   std::string why;    ///< of a path: what it is inside
+  std::string path;   ///< the one in `grant`, unquoted; "" where that holds none
   friend bool operator==(const Denial&, const Denial&) = default;
 };
 

@@ -48,6 +48,18 @@ bool is_lock(std::string_view path) {
   return name.ends_with(".lock") || name.ends_with(".lck") || name == "lock" || name == "LOCK";
 }
 
+bool uses(const plan::ObservedPath& one, std::initializer_list<std::string_view> calls) {
+  return std::ranges::any_of(one.calls, [&](const std::string& call) {
+    return std::ranges::any_of(calls, [&](std::string_view prefix) { return call.starts_with(prefix); });
+  });
+}
+
+bool only_opens(const plan::ObservedPath& one) {
+  return !one.calls.empty() && std::ranges::all_of(one.calls, [](const std::string& call) {
+    return call.starts_with("open") || call.starts_with("creat") || call.starts_with("truncate");
+  });
+}
+
 std::string why_unwritable(std::string_view path) {
   if (is_lock(path)) return "a lock file, and it is granted for reading only: programs say 'read-only file system'";
   if (is_cache(path)) return "a cache, and it is granted for reading only: programs work without it, or more slowly";
@@ -68,6 +80,7 @@ class Finder {
       : exec_closed_(plan.exec_closed), inside_(plan), host_(host), wholes_(wholes) {
     for (const plan::ObservedPath& path : observed.paths) {
       if ((path.acts & plan::kActWrite) != 0) made_.insert(path.path);
+      if (uses(path, {"mkdir"})) directories_.insert(path.path);
     }
   }
   void take(const plan::ObservedPath& path);
@@ -75,6 +88,7 @@ class Finder {
 
  private:
   void absent(const plan::ObservedPath& path, Sight sight);
+  bool is_not_started(const plan::ObservedPath& path);
   void unwritable(const plan::ObservedPath& path);
   void group();
   void add(Found found) { found_.push_back(std::move(found)); }
@@ -94,13 +108,23 @@ class Finder {
   Inside inside_;
   const HostPaths& host_;
   Wholes& wholes_;
-  std::set<std::string, std::less<>> made_;
+  /// What a line for writing would name: a file that stands and is opened, of itself; else the directory around it, or
+  /// the topmost that the run makes.
+  [[nodiscard]] std::string place_to_write(const plan::ObservedPath& path) const {
+    const HostPath* const host = on_host(path.path);
+    if (host != nullptr && !host->directory && only_opens(path)) return path.path;
+    std::string_view at = directories_.contains(path.path) ? std::string_view(path.path) : parent_of(path.path);
+    while (directories_.contains(parent_of(at)) && on_host(parent_of(at)) == nullptr) at = parent_of(at);
+    return depth_of(at) >= 2 ? std::string(at) : std::string();
+  }
+  std::set<std::string, std::less<>> made_, directories_;
   std::vector<Found> found_;
 };
 
 void Finder::take(const plan::ObservedPath& path) {
   std::uint32_t acts = path.acts;
   if (exec_closed_) acts &= ~std::uint32_t{plan::kActExecute};  // told as what it is
+  if ((acts & plan::kActExecute) != 0 && is_not_started(path)) acts &= ~std::uint32_t{plan::kActExecute};
   if (acts == 0) return;
   const bool writes = (acts & plan::kActWrite) != 0, uses = (acts & kUses) != 0;
   Sight sight = inside_.at(inside_.resolved(path.path));
@@ -139,17 +163,28 @@ void Finder::take(const plan::ObservedPath& path) {
   }
 }
 
+/// A program that a list under exec: does not have; else it is judged by whether it can be read.
+bool Finder::is_not_started(const plan::ObservedPath& path) {
+  const HostPath* const host = on_host(path.path);
+  if (!inside_.lists_programs() || host == nullptr || host->directory) return false;
+  if (inside_.starts(host->real) || inside_.starts(inside_.resolved(path.path))) return false;
+  add({.denial = {.act = "exec", .subject = path.path, .count = path.count, .why = "the list under exec: has it not"},
+       .rank = 0,
+       .key = "exec",
+       .granted = path.path});
+  return true;
+}
+
 void Finder::unwritable(const plan::ObservedPath& path) {
   const HostPath* const host = on_host(path.path);
   const HostPath* const above = on_host(parent_of(path.path));
   const bool could = host != nullptr ? host->writable : above != nullptr && above->writable;
   if (!could) return;  // nor outside
-  const std::string_view directory = parent_of(path.path);
-  const bool whole = depth_of(directory) >= 2 && directory != "/";
+  const std::string place = place_to_write(path);
   add({.denial = {.act = "write", .subject = path.path, .count = path.count, .why = why_unwritable(path.path)},
        .rank = 0,
        .key = "write",
-       .granted = std::string(whole ? directory : path.path)});
+       .granted = place.empty() ? path.path : place});
 }
 
 void Finder::absent(const plan::ObservedPath& path, Sight sight) {
@@ -160,12 +195,10 @@ void Finder::absent(const plan::ObservedPath& path, Sight sight) {
     if (inside_.at(parent_of(path.path)) != Sight::kScratch) return;
     if (host == nullptr || writes || is_made(path.path)) return;
   } else if (writes) {
-    const std::string_view directory = parent_of(path.path);
-    const bool whole = depth_of(directory) >= 2;
     add({.denial = {.act = "write", .subject = path.path, .count = path.count, .why = "no line grants it"},
          .rank = 1,
          .key = "write",
-         .granted = whole ? std::string(directory) : std::string()});
+         .granted = place_to_write(path)});
     return;
   }
   if (host == nullptr) return;  // nor outside
@@ -186,7 +219,7 @@ void Finder::group() {
     changed = false;
     std::map<std::string, std::vector<std::size_t>, std::less<>> beside;
     for (std::size_t i = 0; i < found_.size(); ++i) {
-      if (found_[i].granted.empty() || found_[i].rank > 2) continue;
+      if (found_[i].granted.empty() || found_[i].rank > 2 || found_[i].denial.act == "exec") continue;
       const bool is_read = std::string_view(found_[i].key) == "read";
       // A write names its directory already.
       const std::string_view directory = is_read ? parent_of(found_[i].granted) : std::string_view(found_[i].granted);
@@ -231,6 +264,7 @@ std::vector<Denial> Finder::finish() {
         granted, [&](const std::string& other) { return !one.granted.empty() && is_within(one.granted, other); });
     if (!one.granted.empty() && !covered) {
       one.denial.grant = path_grant(one.key, one.granted);
+      one.denial.path = one.granted;
       if (one.whole) wholes_.suggested.push_back(one.granted);
       granted.insert(one.granted);
     }
@@ -253,6 +287,8 @@ std::vector<std::string> paths_to_ask(const plan::Plan& plan, const plan::Observ
     for (const plan::ObservedPath& path : observed.paths) {
       if (((path.acts & ~std::uint32_t{plan::kActProbe}) != 0) != uses) continue;
       const Sight sight = inside.at(inside.resolved(path.path));
+      const bool starts = inside.lists_programs() && (path.acts & plan::kActExecute) != 0;
+      if (starts && !path.path.contains('\0')) ask(path.path);
       if (sight == Sight::kOwn || sight == Sight::kHidden || path.path.contains('\0')) continue;
       ask(path.path);
       if ((path.acts & plan::kActWrite) != 0) ask(parent_of(path.path));

@@ -78,7 +78,8 @@ TEST(PathDenials, AReadOfWhatIsNotThereIsALineForIt) {
                             .subject = "/opt/tool/data",
                             .count = 3,
                             .grant = "read: [/opt/tool/data]",
-                            .why = "no line grants it"}));
+                            .why = "no line grants it",
+                            .path = "/opt/tool/data"}));
 }
 
 TEST(PathDenials, WhatIsNowhereOrVisibleIsNone) {

@@ -252,6 +252,18 @@ static int act_tioclinux(const char* operand) {
   return terminal_push(0x541c);
 }
 
+static int act_tiocexcl(const char* operand) {
+  (void)operand;
+  return terminal_push(0x540cUL);
+}
+/* The line discipline that eats everything, N_NULL. */
+static int act_tiocsetd(const char* operand) {
+  const int null_discipline = 27;
+  (void)operand;
+  const int fd = open("/dev/tty", O_RDWR | O_CLOEXEC);
+  return result(syscall(SYS_ioctl, fd >= 0 ? fd : 0, 0x5423UL, &null_discipline));
+}
+
 static int act_sleep(const char* seconds) {
   sleep((unsigned)atoi(seconds));
   return 0;
@@ -316,6 +328,8 @@ const struct act process_acts[] = {{"exec", act_exec},
                                    {"tiocsti", act_tiocsti},
                                    {"tiocsti-high", tiocsti_high},
                                    {"tioclinux", act_tioclinux},
+                                   {"tiocexcl", act_tiocexcl},
+                                   {"tiocsetd", act_tiocsetd},
                                    {"sleep", act_sleep},
                                    {"daemon", act_daemon},
                                    {"exit", act_exit},

@@ -73,6 +73,43 @@ TEST_P(ProfileAnswers, ALineOfAnUnapprovedManifestThatGivesWhatIsDeclinedGoes) {
   EXPECT_THAT(drafted(), AllOf(HasSubstr("./kept.txt"), Not(HasSubstr("~/data"))));
 }
 
+TEST_P(ProfileAnswers, AQuestionBeginsOnAPlainScreen) {
+  scene.tree().write("work/a.txt", "a");
+  // A forged question, and an unfinished command in which the true one would vanish.
+  script("read x <a.txt; printf 'cordon: grant read: ./b.txt? [q]uit \\033]0;'\n");
+  Running run = scene.cordon({"profile", "./s.sh"}).env("TERM", "xterm").pty().start();
+  ASSERT_TRUE(run.expect("grant read: ./a.txt?")) << run.seen();
+  ASSERT_TRUE(run.expect("[q]uit ")) << run.seen();
+  const std::string seen = run.seen();
+  const std::size_t plain = seen.find("\x18\x1b\\");
+  ASSERT_NE(plain, std::string::npos) << seen;
+  EXPECT_LT(plain, seen.find("grant read: ./a.txt?"));
+  run.type("y\n");
+  ASSERT_TRUE(run.expect("ended with code")) << run.seen();
+  const std::string all = run.seen();
+  EXPECT_GT(all.rfind("\x18\x1b\\"), all.find("grant read: ./a.txt?")) << "and so does the report";
+  static_cast<void>(run.wait());
+  std::filesystem::remove(scene.in_work("s.sh.manifest.yaml"));
+  Running dumb = scene.cordon({"profile", "./s.sh"}).env("TERM", "dumb").pty().start();
+  ASSERT_TRUE(answer(dumb, "read: ./a.txt?", "y"));
+  EXPECT_THAT(dumb.wait().out, Not(HasSubstr("\x1b\\"))) << "the control: a terminal that knows no commands";
+}
+
+TEST_P(ProfileAnswers, AProgramThatTakesTheTerminalForItselfIsAskedAboutAllTheSame) {
+  scene.tree().write("work/a.txt", "a");
+  scene.tree().write("work/s.sh",
+                     "#!/usr/bin/python3\nimport fcntl, os, struct\nopen('a.txt').close()\n"
+                     "tty = os.open('/dev/tty', os.O_RDWR)\n"
+                     "for request, value in ((0x540c, 0), (0x5423, struct.pack('i', 27))):\n"
+                     "  try: fcntl.ioctl(tty, request, value)\n"
+                     "  except OSError: print('refused')\n",
+                     0755);
+  Running run = profiled();
+  ASSERT_TRUE(run.expect("refused")) << run.seen();
+  ASSERT_TRUE(answer(run, "read: ./a.txt?", "y"));
+  EXPECT_EQ(run.wait().code, 0);
+}
+
 TEST_P(ProfileAnswers, AProgramThatLeavesTheTerminalRawIsAskedAboutAllTheSame) {
   scene.tree().write("work/a.txt", "a");
   script("stty raw -echo -isig <&1 && echo was raw; read x <a.txt; kill -9 $$\n");

@@ -45,6 +45,27 @@ TEST_P(ProfilePlace, WhereNoDraftCanGoNothingIsRun) {
   EXPECT_TRUE(scene.tree().exists("work/ran")) << "the control";
 }
 
+TEST_P(ProfilePlace, AnEmptyNameOfTheDraftIsRefused) {
+  scene.tree().write("work/s.sh", "#!/bin/sh\n: >ran\n", 0755);
+  EXPECT_EQ(profiled({"./s.sh", "--out", ""}).code, 125);
+  EXPECT_FALSE(scene.tree().exists("work/ran"));
+}
+
+TEST_P(ProfilePlace, ADirectoryThatTheProgramSwapsLeadsTheDraftNowhereElse) {
+  scene.tree().make_directory("work/sub");
+  scene.tree().make_directory("home/elsewhere");
+  scene.tree().write("work/s.sh", "#!/bin/sh\nmv sub was; ln -s '" + scene.tree().path("home/elsewhere") + "' sub\n",
+                     0755);
+  const Finished run = profiled({"./s.sh", "--out", "sub/m.yaml"});
+  EXPECT_EQ(run.code, 125) << run;
+  EXPECT_THAT(run.err, HasSubstr("its directory is another"));
+  EXPECT_FALSE(scene.tree().exists("home/elsewhere/m.yaml"));
+  EXPECT_FALSE(scene.tree().exists("work/was/m.yaml"));
+  scene.tree().make_directory("work/kept");
+  scene.tree().write("work/s.sh", "#!/bin/sh\n: >kept/x\n", 0755);
+  EXPECT_EQ(profiled({"./s.sh", "--out", "kept/m.yaml"}).code, 0) << "the control";
+}
+
 TEST_P(ProfilePlace, ACommandRunsWhereTheUserStandsAndSoDoesItsDraft) {
   scene.tree().write("work/in.txt", "the words\n");
   const Finished run = profiled({"--", "cat", "in.txt"});

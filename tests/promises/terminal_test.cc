@@ -107,6 +107,15 @@ TEST_P(Terminal, InputCannotBePushedIntoIt) {
   EXPECT_EQ(verdict(outside, "tioclinux"), "DENIED ENOTTY") << "the control: outside the call reaches the terminal";
 }
 
+TEST_P(Terminal, ItIsNotTakenFromItsOwner) {
+  const std::string manifest = scene.approved(act_manifest({"tiocexcl", "tiocsetd"}));
+  const Finished inside = scene.cordon({"run", manifest}).pty().run();
+  EXPECT_EQ(verdict(inside, "tiocexcl"), "DENIED EPERM") << inside;
+  EXPECT_EQ(verdict(inside, "tiocsetd"), "DENIED EPERM") << inside;
+  const Finished outside = scene.outside({scene.in_work("act"), "tiocexcl"}).pty().run();
+  EXPECT_EQ(verdict(outside, "tiocexcl"), "ALLOWED") << "the control" << outside;
+}
+
 TEST_P(Terminal, WithoutOneNothingIsATerminal) {
   const Finished inside = scene.acts({"show-terminal"});
   EXPECT_THAT(lines(inside, "isatty "), testing::ElementsAre("0 0 0")) << inside;

@@ -29,20 +29,40 @@ auto not_written(const std::string& path, kernel::Errno why) {
                 "name a file in a directory that you may write: --out FILE");
 }
 
+std::string directory_of(const std::string& path) {
+  const std::size_t slash = path.rfind('/');
+  return slash == std::string::npos ? "." : slash == 0 ? "/" : path.substr(0, slash);
+}
+
+bool is_where_it_was(const DraftPlace& place) {
+  const auto held = kernel::statx(place.directory, "", AT_EMPTY_PATH);
+  const auto named = kernel::statx(kernel::kHere, directory_of(place.path).c_str(), 0);
+  return held && named && held->stx_ino == named->stx_ino && held->stx_dev_major == named->stx_dev_major &&
+         held->stx_dev_minor == named->stx_dev_minor;
+}
+
 }  // namespace
 
-base::Result<void, Diagnostics> write_new_draft(const std::string& path, const std::string& text) {
-  const std::size_t slash = path.rfind('/');
-  const std::string directory = slash == std::string::npos ? "." : slash == 0 ? "/" : path.substr(0, slash);
-  const std::string name = slash == std::string::npos ? path : path.substr(slash + 1);
-  const auto held = kernel::openat(kernel::kHere, directory.c_str(), O_PATH | O_DIRECTORY);
+base::Result<DraftPlace, Diagnostics> hold_place_for_draft(const std::string& path) {
+  DraftPlace out{.path = path, .name = path.substr(path.rfind('/') + 1), .directory = {}};
+  auto held = kernel::openat(kernel::kHere, directory_of(path).c_str(), O_PATH | O_DIRECTORY);
   if (!held) return not_written(path, held.error());
-  auto file = NewFile::create(*held, ".cordon-profile-");
+  out.directory = std::move(*held);
+  return out;
+}
+
+base::Result<void, Diagnostics> write_new_draft(const DraftPlace& place, const std::string& text) {
+  const std::string& path = place.path;
+  if (!is_where_it_was(place))
+    return refuse(path, "draft-in-the-way", "its directory is another by now, and nothing is written there",
+                  "the program may have moved it, or put a link in its place: look at it, and profile again; or --out "
+                  "FILE");
+  auto file = NewFile::create(place.directory, ".cordon-profile-");
   if (!file) return not_written(path, file.error());
   if (auto done = file->write(text); !done) return not_written(path, done.error());
   if (auto done = file->sync(); !done) return not_written(path, done.error());
-  if (auto done = file->place(name); !done) return not_written(path, done.error());
-  sync_directory(*held);
+  if (auto done = file->place(place.name); !done) return not_written(path, done.error());
+  sync_directory(place.directory);
   return {};
 }
 

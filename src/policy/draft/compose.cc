@@ -27,7 +27,7 @@ void add_path(std::vector<PathGrant>& to, const std::string& path, const Anchors
 /// By where it really lies: a link below a grant leads to what the grant does not show.
 bool gives(const PathGrant& grant, const Want& want) {
   if (grant.path.empty()) return false;
-  if (within(want.real, grant.path)) return true;
+  if (within(want.real, grant.path)) return within(want.path, grant.path) || want.path == want.real;
   return within(want.path, grant.path) && want.real.ends_with(std::string_view(want.path).substr(grant.path.size()));
 }
 
@@ -50,7 +50,8 @@ bool covers(const Want& other, const Want& want) {
   if (!other.directory || other.only_seen) return false;
   if (other.path == want.path) return other.access != want.access;
   if (!within(want.real, other.real)) return false;
-  return within(want.path, other.path) || want.real != other.real;
+  // A link is there only where the line gives its own name as well.
+  return within(want.path, other.path) || (within(want.path, other.real) && want.real != other.real);
 }
 
 bool covers(const PathGrant& grant, Access access, const Want& want) {
@@ -149,6 +150,8 @@ Policy compose(const Policy& base, const Proposal& proposal, const Anchors& anch
     if (!there) out.network.back().at = {.span = place_of(index), .source = "profile"};
     ++index;
   }
+  if (out.exec.mode == ExecMode::kList)
+    for (const std::string& path : proposal.exec_programs) add_path(out.exec.programs, path, anchors, {});
   if (proposal.exec_all) out.exec.mode = ExecMode::kAll;
   if (proposal.exec_all) out.exec.programs.clear();
   return out;

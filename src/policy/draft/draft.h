@@ -70,6 +70,7 @@ struct Proposal {
   std::vector<NetworkRule> network;  ///< sorted, each once
   std::vector<std::string> env;      ///< names
   bool exec_all = false;
+  std::vector<std::string> exec_programs;      ///< for the list under exec: that stands already
   std::vector<plan::ExecutedProgram> started;  ///< by the program itself; why `exec: all`
   std::vector<Remark> withheld, flagged;
   std::vector<std::string> blocked_hosts;  ///< "host:port": refused whatever a rule says

@@ -36,9 +36,9 @@ Given::Given(const plan::Plan& plan) {
       file(overlay->target, step.reason, true);
     else if (const auto* made = std::get_if<plan::step::MakeFile>(&step.act); made != nullptr && step.reason == "base")
       always_.insert(made->target);
-    else if (const auto* link = std::get_if<plan::step::MakeSymlink>(&step.act);
-             link != nullptr && step.reason == "base")  // /bin; what a link of a line leads to is a place of its own
-      always_.insert(link->target);
+    else if (const auto* link = std::get_if<plan::step::MakeSymlink>(&step.act))
+      // /bin; what a link of a line leads to is a place of its own
+      (step.reason == "base" ? always_ : links_).insert(link->target);
     else if (const auto* own = std::get_if<plan::step::MountTmpfs>(&step.act))
       scratch_.insert(own->target);
   }

@@ -18,13 +18,18 @@ class Given {
   [[nodiscard]] bool always(std::string_view path) const { return holds(always_, path); }
   [[nodiscard]] bool for_reading(std::string_view path) const { return holds(read_, path) || for_writing(path); }
   [[nodiscard]] bool for_writing(std::string_view path) const { return holds(write_, path); }
+  /// The path was there, with what it leads to: a link has to be given itself, and so has what is behind it.
+  [[nodiscard]] bool led_to(std::string_view path, std::string_view real) const {
+    const bool there = path == real || for_reading(path) || holds(links_, path);
+    return there && (for_reading(real) || always(real));
+  }
   /// In a directory that is the run's own and empty when it begins: /tmp, the private home.
   [[nodiscard]] bool scratch(std::string_view path) const;
 
  private:
   using Places = std::unordered_set<std::string>;
   static bool holds(const Places& places, std::string_view path);
-  Places always_, read_, write_, scratch_;
+  Places always_, read_, write_, scratch_, links_;
 };
 
 /// /proc, /sys, /dev and their kind: the kernel's own, which every run has in its own way.

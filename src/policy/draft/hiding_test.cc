@@ -35,12 +35,14 @@ TEST_F(Draft, ADirectoryThatWasEnteredIsOneThatWasRead) {
 }
 
 TEST_F(Draft, WhatMayHoldSecretsByItsNameIsFlagged) {
-  for (const char* name : {".env", "prod.env", ".npmrc", "id_ed25519", "server.pem", "plain.txt"}) {
+  for (const char* name : {".env", "prod.env", ".npmrc", "id_ed25519", "server.pem", "plain.txt", "token", "secret.txt",
+                           "api_key.txt", ".htpasswd", "service-account-1.json", "id_rsa.bak", ".dockercfg",
+                           "kubeconfig", ".vault-token", ".aws-creds"}) {
     file(std::string("/home/me/tool/") + name);
     reads(std::string("/home/me/tool/") + name);
   }
   const Proposal out = propose();
-  EXPECT_EQ(std::ranges::count(out.flagged, "may-hold-secrets", &Remark::code), 5);
+  EXPECT_EQ(std::ranges::count(out.flagged, "may-hold-secrets", &Remark::code), 15);
 }
 
 }  // namespace

@@ -56,13 +56,18 @@ bool leads_out_of_proc(std::string_view path) {
 
 /// By its name: whoever reads the draft should not have to know each.
 bool may_hold_secrets(std::string_view name) {
-  constexpr std::array kNames =
-      std::to_array<std::string_view>({".env", ".envrc", ".git-credentials", ".netrc", ".npmrc", ".pgpass", ".pypirc",
-                                       "credentials", "credentials.json", "credentials.toml", "id_dsa", "id_ecdsa",
-                                       "id_ed25519", "id_rsa", "secrets.json", "secrets.yaml", "secrets.yml"});
+  constexpr std::array kNames = std::to_array<std::string_view>(
+      {".aws-creds",       ".dockercfg",       ".env",         ".envrc",     ".git-credentials",
+       ".htpasswd",        ".vault-token",     "kubeconfig",   "secret.txt", "token",
+       ".netrc",           ".npmrc",           ".pgpass",      ".pypirc",    "credentials",
+       "credentials.json", "credentials.toml", "id_dsa",       "id_ecdsa",   "id_ed25519",
+       "id_rsa",           "secrets.json",     "secrets.yaml", "secrets.yml"});
   constexpr std::array kEnds =
       std::to_array<std::string_view>({".env", ".jks", ".kdbx", ".key", ".p12", ".pem", ".pfx"});
-  return std::ranges::find(kNames, name) != kNames.end() || name.starts_with(".env.") ||
+  constexpr std::array kBegins = std::to_array<std::string_view>({"api_key", "apikey", "id_rsa", "service-account"});
+  return std::ranges::find(kNames, name) != kNames.end() ||
+         std::ranges::any_of(kBegins, [&](std::string_view begin) { return name.starts_with(begin); }) ||
+         name.starts_with(".env.") ||
          std::ranges::any_of(kEnds, [&](std::string_view end) { return name.ends_with(end); });
 }
 
@@ -138,8 +143,10 @@ void Paths::take(const ObservedPath& one) {
   }
   if (is_of_the_kernel(one.path)) return;
   const PathFact* known = fact(one.path);
-  const bool always = one.path == "/tmp" || given_.always(one.path) ||
-                      (known != nullptr && !known->real.empty() && given_.always(known->real));
+  // A link of one's own to what every run has is itself no part of every run.
+  const bool own_link = is_below_project(one.path) || !home_above(one.path, run_.facts).empty();
+  const bool always = one.path == "/tmp" || one.path == run_.policy.entrypoint.path || given_.always(one.path) ||
+                      (known != nullptr && !known->real.empty() && given_.always(known->real) && !own_link);
   if (always && !writes) {
     ++runtime_;
     return;
@@ -167,6 +174,11 @@ void Paths::take_write(const ObservedPath& one, const PathFact& known) {
   // mkdir -p tries every directory on the way; those that stand were never made by it.
   const bool stands = is_present(known) && planner::is_directory(known) && !born_in_the_run(known);
   if (makes && stands && only_uses(one, {"mkdir"})) return;
+  // What stands there and is a line of its own is written without its directory.
+  const bool is_line = std::ranges::find(run_.policy.write, one.path, &PathGrant::path) != run_.policy.write.end();
+  if (is_line && is_present(known) && planner::is_regular(known) && !born_in_the_run(known) &&
+      only_uses(one, {"open", "creat", "truncate", "ftruncate"}))
+    return write_file(one, known);
   const bool itself = makes && !removes;
   const std::string place = itself ? one.path : std::string(parent_of(one.path));
   if (given_.scratch(place) && home_above(place, run_.facts).empty()) {
@@ -248,7 +260,7 @@ void Paths::read_at(const ObservedPath& one, const PathFact& known) {
             .purpose = purpose_of(known.real, run_.project, run_.facts),
             .evidence = {},
             .directory = directory,
-            .was_given = given_.for_reading(one.path) || given_.for_reading(known.real)};
+            .was_given = given_.led_to(one.path, known.real)};
   const bool looked_at = is_looked_at_only(one.acts);
   Floor floor = floor_of(Access::kRead, one.path, run_.facts);
   if (floor.empty()) floor = floor_of(Access::kRead, known.real, run_.facts);

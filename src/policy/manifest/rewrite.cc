@@ -153,10 +153,60 @@ class Rewriter {
                        value.items.size() == before.size() && !value.items.empty();
     if (wanted.empty()) return remove_lines(there->key.begin, value.end);
     if (plain) return list_in_place(value, before, wanted);
-    // "read: [a, b]", or a key without a value: written anew, on lines of its own.
+    const bool flow = value.kind == Node::Kind::kSequence && value.style == Node::Style::kFlow &&
+                      value.items.size() == before.size() && std::ranges::all_of(wanted, stands_in_flow);
+    if (flow) return flow_in_place(value, before, wanted);
+    // A mapping in "[…]", or a key without a value: written anew, on lines of its own.
     std::string text = block(key, wanted);
     text.erase(text.size() - eol_.size());
     edits_.push_back({there->key.begin, std::max(value.end, there->key.end + 1), std::move(text)});
+  }
+
+  static bool stands_in_flow(const Lines& entry) {
+    const std::string& text = entry.front();
+    return entry.size() == 1 && (text.starts_with('"') || text.find_first_of(",[]{}#:'\"") == std::string::npos);
+  }
+
+  /// As it stands in the text, where it does.
+  [[nodiscard]] std::string flow_text(const Node& value, const std::vector<Lines>& before, const Lines& entry) const {
+    const auto at = std::ranges::find(before, entry);
+    if (at == before.end()) return entry.front();
+    const Node& item = value.items[static_cast<std::size_t>(at - before.begin())];
+    return std::string(source_.slice(item.begin, item.end));
+  }
+
+  /// "[a, b]" stays one, on its line with the comment there; one of several lines gets lines more before its end, so
+  /// that each comment stays with its entry.
+  void flow_in_place(const Node& value, const std::vector<Lines>& before, const std::vector<Lines>& wanted) {
+    const std::string_view whole = source_.slice(value.begin, value.end);
+    if (whole.find('\n') == std::string_view::npos) {
+      std::string text;
+      for (const Lines& entry : wanted) text += (text.empty() ? "" : ", ") + flow_text(value, before, entry);
+      edits_.push_back({value.begin, value.end, "[" + text + "]"});
+      return;
+    }
+    const std::size_t bracket = value.end - 1, line = source_.line_begin(bracket);
+    const bool alone = source_.slice(line, bracket).find_first_not_of(' ') == std::string_view::npos;
+    if (!alone || value.items.empty()) {
+      possible_ = false;
+      return;
+    }
+    const auto comma_after = [&](const Node& item) {
+      const std::string_view rest = source_.slice(item.end, value.end);
+      const std::size_t next = rest.find_first_not_of(' ');
+      return next != std::string_view::npos && rest[next] == ',' ? item.end + next + 1 : item.end;
+    };
+    for (std::size_t i = 0; i < before.size(); ++i)
+      if (std::ranges::find(wanted, before[i]) == wanted.end())
+        edits_.push_back({value.items[i].begin, comma_after(value.items[i]), {}});
+    const Node& last = value.items.back();
+    const std::string indent(last.begin - source_.line_begin(last.begin), ' ');
+    std::string text;
+    for (const Lines& entry : wanted)
+      if (std::ranges::find(before, entry) == before.end()) text += indent + entry.front() + "," + std::string(eol_);
+    const bool last_stays = std::ranges::find(wanted, before.back()) != wanted.end();
+    if (!text.empty() && last_stays && comma_after(last) == last.end) edits_.push_back({last.end, last.end, ","});
+    if (!text.empty()) edits_.push_back({line, line, std::move(text)});
   }
 
   void list_in_place(const Node& value, const std::vector<Lines>& before, const std::vector<Lines>& wanted) {

@@ -89,7 +89,7 @@ TEST(WithPermissions, ReplacesAllEntriesOfAListAndFlowLists) {
   wanted.write.push_back({"./v", {}, {}});
   const Rewritten out = rewritten("entrypoint: ./a\nread:\n- ./x\nwrite: [./w]  # mine\n", wanted);
   EXPECT_TRUE(out.layout_kept);
-  EXPECT_EQ(out.text, "entrypoint: ./a\nread:\n- ./y\nwrite:\n  - ./w\n  - ./v  # mine\n");
+  EXPECT_EQ(out.text, "entrypoint: ./a\nread:\n- ./y\nwrite: [./w, ./v]  # mine\n");
 }
 
 TEST(WithPermissions, PutsNewKeysBeforeTheProvenance) {
@@ -105,6 +105,30 @@ TEST(WithPermissions, WorksWithoutALastNewlineAndWithCarriageReturns) {
   EXPECT_EQ(rewritten("entrypoint: ./a\nread:\n  - ./x", wanted).text, "entrypoint: ./a\nread:\n  - ./x\n  - ./y\n");
   EXPECT_EQ(rewritten("entrypoint: ./a\r\nread:\r\n  - ./x\r\n", wanted).text,
             "entrypoint: ./a\r\nread:\r\n  - ./x\r\n  - ./y\r\n");
+}
+
+TEST(WithPermissions, KeepsAFlowListOnItsLineWithTheCommentThere) {
+  const std::string text = "entrypoint: ./a\nread: [./x, \"./y\"] # mine\nwrite: [] # none\nexec: none\n";
+  Policy wanted = policy_of(text);
+  wanted.read.push_back({"./z", {}, {}});
+  wanted.write.push_back({"./out", {}, {}});
+  const Rewritten out = rewritten(text, wanted);
+  EXPECT_TRUE(out.layout_kept);
+  EXPECT_EQ(out.text, "entrypoint: ./a\nread: [./x, \"./y\", ./z] # mine\nwrite: [./out] # none\nexec: none\n");
+}
+
+TEST(WithPermissions, KeepsEachCommentOfAFlowListOfSeveralLines) {
+  const std::string text = "entrypoint: ./a\nread: [\n  ./x, # one\n  ./y # two\n]\nexec: none\n";
+  Policy wanted = policy_of(text);
+  wanted.read.push_back({"./z", {}, {}});
+  const Rewritten more = rewritten(text, wanted);
+  EXPECT_TRUE(more.layout_kept);
+  EXPECT_EQ(more.text, "entrypoint: ./a\nread: [\n  ./x, # one\n  ./y, # two\n  ./z,\n]\nexec: none\n");
+  wanted = policy_of(more.text);
+  wanted.read.erase(wanted.read.begin());
+  const Rewritten less = rewritten(more.text, wanted);
+  EXPECT_TRUE(less.layout_kept);
+  EXPECT_THAT(less.text, ::testing::HasSubstr("  ./y, # two\n"));
 }
 
 TEST(WithPermissions, AListOfProgramsBecomesAll) {

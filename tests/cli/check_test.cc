@@ -1,0 +1,79 @@
+// `cordon profile --check`: whatever a run asked for and was refused is a difference, not only what no line names.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+
+#include "support/promise.h"
+
+namespace cordon::test {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::Not;
+
+class ProfileCheck : public Promise {
+ protected:
+  /// work/s.sh in bash under these lines, checked.
+  [[nodiscard]] Finished checked(const std::string& text, const std::string& lines) const {
+    scene.tree().write("work/s.sh", "#!/bin/bash\n" + text, 0755);
+    return scene.cordon({"profile", "--check", scene.approved("entrypoint: ./s.sh\n" + lines)}).run();
+  }
+};
+INSTANTIATE_TEST_SUITE_P(As, ProfileCheck, testing::ValuesIn(identities()), identity_name);
+
+TEST_P(ProfileCheck, AProgramThatTheListHasNotIsADifference) {
+  const Finished more = checked("/usr/bin/date; /usr/bin/id; exit 0\n", "exec: [/usr/bin/date]\n");
+  EXPECT_EQ(more.code, 4) << more;
+  EXPECT_THAT(more.err, AllOf(HasSubstr("exec /usr/bin/id"), Not(HasSubstr("exec /usr/bin/date"))));
+  const Finished same = checked("/usr/bin/date; exit 0\n", "exec: [/usr/bin/date]\n");
+  EXPECT_EQ(same.code, 0) << "the control" << same;
+}
+
+TEST_P(ProfileCheck, WhatAShieldRefusesBelowAGrantIsADifference) {
+  scene.tree().write("work/.git/hooks/kept", "x");
+  scene.tree().write("work/.git/plain", "x");
+  const Finished hook = checked("echo x >.git/hooks/pre-commit; exit 0\n", "write: [.]\n");
+  EXPECT_EQ(hook.code, 4) << hook;
+  EXPECT_THAT(hook.err, HasSubstr(".git/hooks/pre-commit"));
+  scene.tree().write("home/.ssh/id_rsa", "secret");
+  scene.tree().write("home/plain", "x");
+  const Finished key = checked("read x <\"$HOME/.ssh/id_rsa\"; exit 0\n", "read: [\"~\"]\nenv: [HOME]\n");
+  EXPECT_EQ(key.code, 4) << key;
+  EXPECT_THAT(key.err, HasSubstr(".ssh/id_rsa"));
+  const Finished plain = checked("read x <\"$HOME/plain\"; exit 0\n", "read: [\"~\"]\nenv: [HOME]\n");
+  EXPECT_EQ(plain.code, 0) << "the control" << plain;
+  const Finished beside = checked("echo y >.git/plain; read x <.git/plain; exit 0\n", "write: [.]\n");
+  EXPECT_EQ(beside.code, 0) << "the control: beside what is shielded" << beside;
+}
+
+TEST_P(ProfileCheck, ADeniedPathIsADifference) {
+  scene.tree().write("work/data/secret", "x");
+  scene.tree().write("work/data/plain", "x");
+  const Finished denied = checked("read x <data/secret; exit 0\n", "read: [./data]\ndeny: [./data/secret]\n");
+  EXPECT_EQ(denied.code, 4) << denied;
+  const Finished plain = checked("read x <data/plain; exit 0\n", "read: [./data]\ndeny: [./data/secret]\n");
+  EXPECT_EQ(plain.code, 0) << "the control" << plain;
+}
+
+TEST_P(ProfileCheck, ALinkThatIsNotGivenIsADifferenceThoughWhereItLeadsIs) {
+  scene.tree().write("work/data/cfg.json", "{}");
+  std::filesystem::create_symlink("data/cfg.json", scene.in_work("cfg.json"));
+  const Finished link = checked("read x <cfg.json; exit 0\n", "read: [./data]\n");
+  EXPECT_EQ(link.code, 4) << link;
+  const Finished given = checked("read x <cfg.json; exit 0\n", "read: [./data, ./cfg.json]\n");
+  EXPECT_EQ(given.code, 0) << "the control" << given;
+}
+
+TEST_P(ProfileCheck, AListingThatShowsLessThanStandsThereIsADifference) {
+  scene.tree().write("work/data/a", "x");
+  scene.tree().write("work/data/b", "x");
+  const Finished part = checked("for f in data/*; do read x <$f; done; exit 0\n", "read: [./data/a]\n");
+  EXPECT_EQ(part.code, 4) << part;
+  const Finished whole = checked("for f in data/*; do read x <$f; done; exit 0\n", "read: [./data]\n");
+  EXPECT_EQ(whole.code, 0) << "the control" << whole;
+}
+
+}  // namespace
+}  // namespace cordon::test

@@ -1,0 +1,129 @@
+// `cordon profile` into a manifest that stands already: what was approved is in force from the start, and stays as it
+// is.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "support/promise.h"
+
+namespace cordon::test {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::Not;
+
+class ProfileAgain : public Promise {
+ protected:
+  void script(const std::string& text) const { scene.tree().write("work/s.sh", "#!/bin/bash\n" + text, 0755); }
+  [[nodiscard]] std::string manifest() const { return scene.in_work("s.sh.manifest.yaml"); }
+  void approved(const std::string& lines) const {
+    scene.tree().write("work/s.sh.manifest.yaml", "entrypoint: ./s.sh\n" + lines);
+    EXPECT_EQ(scene.approve(manifest()).code, 0);
+  }
+  [[nodiscard]] Finished profiled() const { return scene.cordon({"profile", "./s.sh"}).env("TOK", "1").run(); }
+  [[nodiscard]] std::string drafted() const {
+    return scene.tree().read("work/s.sh.manifest.yaml").value_or("(no draft)");
+  }
+};
+INSTANTIATE_TEST_SUITE_P(As, ProfileAgain, testing::ValuesIn(identities()), identity_name);
+
+TEST_P(ProfileAgain, AListOfProgramsNeverBecomesAll) {
+  script("/usr/bin/date >/dev/null; exit 0\n");
+  approved("exec:  # reviewed\n  - /usr/bin/date  # only this\n");
+  const std::string before = drafted();
+  const Finished same = profiled();
+  EXPECT_EQ(same.code, 0) << same;
+  EXPECT_EQ(drafted(), before) << "it holds all that was started: the approval stands";
+  script("/usr/bin/date >/dev/null; /usr/bin/id >/dev/null; exit 0\n");
+  const Finished more = profiled();
+  EXPECT_EQ(more.code, 0) << more;
+  EXPECT_THAT(drafted(), AllOf(HasSubstr("exec:  # reviewed\n  - /usr/bin/date  # only this\n  - /usr/bin/id\n"),
+                               Not(HasSubstr("exec: all"))));
+  EXPECT_EQ(scene.approve(manifest()).code, 0);
+  EXPECT_EQ(scene.cordon({"profile", "--check", manifest()}).run().code, 0);
+}
+
+TEST_P(ProfileAgain, WhatWasApprovedIsInForceFromTheStart) {
+  scene.tree().write("work/data.txt", "x");
+  scene.tree().write("work/keys/k", "x");
+  script("[ -n \"$TOK\" ] || exit 3\nread x <keys/k && exit 5\nread x <data.txt; exit 0\n");
+  approved("env: [TOK]\ndeny: [./keys]\n");
+  const Finished run = profiled();
+  EXPECT_EQ(run.code, 4) << "what is denied was asked for" << run;
+  EXPECT_THAT(run.err, HasSubstr("ended with code 0"));
+  EXPECT_THAT(drafted(), AllOf(HasSubstr("./data.txt"), Not(HasSubstr("./keys/k"))));
+  EXPECT_EQ(scene.cordon({"validate", manifest()}).run().code, 0) << "it does not contradict its own deny";
+}
+
+TEST_P(ProfileAgain, AFileThatStandsAndIsALineNeedsNoDirectory) {
+  scene.tree().write("work/state.txt", "x\n");
+  script("echo y >>state.txt; exit 0\n");
+  approved("write:\n  - ./state.txt\n");
+  const std::string before = drafted();
+  EXPECT_EQ(scene.cordon({"profile", "--check", manifest()}).run().code, 0);
+  const Finished run = profiled();
+  EXPECT_EQ(run.code, 0) << run;
+  EXPECT_EQ(drafted(), before);
+  script("echo y >>state.txt; echo z >new.txt; exit 0\n");
+  EXPECT_EQ(scene.cordon({"profile", "--check", manifest()}).run().code, 4) << "the control: a new file needs one";
+}
+
+TEST_P(ProfileAgain, ALinkIsALineOfItsOwn) {
+  scene.tree().write("work/data/cfg.json", "CFG\n");
+  scene.tree().write("work/releases/5/app", "APP\n");
+  scene.tree().link("work/cfg.json", "data/cfg.json");
+  scene.tree().link("work/current", "releases/5");
+  script("set -e\nread x <cfg.json; read y <current/app; for f in data/*; do read z <$f; done; echo $x $y $z\n");
+  const Finished run = profiled();
+  EXPECT_EQ(run.code, 0) << run;
+  EXPECT_EQ(scene.approve(manifest()).code, 0);
+  const Finished ran = scene.cordon({"run", manifest()}).run();
+  EXPECT_EQ(ran.out, "CFG APP CFG\n") << ran << drafted();
+}
+
+TEST_P(ProfileAgain, ALinkOfItsOwnDirectoryThatLeadsOutWasNotGiven) {
+  scene.tree().write("home/other/secret.txt", "S\n");
+  scene.tree().link("work/cache.json", scene.tree().path("home/other/secret.txt"));
+  script("read x <cache.json || exit 3; exit 0\n");
+  Running run = scene.cordon({"profile", "./s.sh"}).pty().start();
+  ASSERT_TRUE(run.expect("grant read: ./cache.json → ")) << run.seen();
+  ASSERT_TRUE(run.expect("[q]uit ")) << run.seen();
+  run.type("y\n");
+  const Finished done = run.wait();
+  EXPECT_THAT(done.out, HasSubstr("ended with code 0")) << "another run had it" << done;
+}
+
+TEST_P(ProfileAgain, ANameOfItsOwnTimeIsDraftedAsTheDirectoryAroundIt) {
+  scene.tree().make_directory("work/runs");
+  scene.tree().write("work/s.sh",
+                     "#!/usr/bin/python3\nimport os, time\nd = 'runs/%d' % time.time_ns()\nos.mkdir(d)\n"
+                     "open(d + '/o', 'w').write('x')\nos.makedirs('made', exist_ok=True)\n"
+                     "open('made/o', 'w').write('x')\n",
+                     0755);
+  const Finished run = profiled();
+  EXPECT_EQ(run.code, 0) << run;
+  EXPECT_THAT(run.err, HasSubstr("another name next time"));
+  EXPECT_THAT(drafted(), AllOf(HasSubstr("- ./runs\n"), HasSubstr("- ./made\n"), Not(HasSubstr("./runs/"))));
+  EXPECT_EQ(scene.approve(manifest()).code, 0);
+  EXPECT_EQ(scene.cordon({"run", manifest()}).run().code, 0);
+}
+
+TEST_P(ProfileAgain, DeclinedLinesOfAnUnapprovedManifestAreTakenOut) {
+  scene.tree().write("work/s.sh.manifest.yaml",
+                     "entrypoint: ./s.sh\nexec: all\nnetwork:\n  - host: example.com\n    port: 443\n");
+  script("/usr/bin/date >/dev/null; exec 3<>/dev/tcp/example.com/443; exit 0\n");
+  Running run = scene.cordon({"profile", "./s.sh"}).pty().start();
+  ASSERT_TRUE(run.expect("grant network: example.com:443?")) << run.seen();
+  ASSERT_TRUE(run.expect("[q]uit ")) << run.seen();
+  run.type("n\n");
+  ASSERT_TRUE(run.expect("grant exec: all?")) << run.seen();
+  ASSERT_TRUE(run.expect("[q]uit ")) << run.seen();
+  run.type("n\n");
+  const Finished done = run.wait();
+  EXPECT_EQ(done.code, 4) << done;
+  EXPECT_THAT(drafted(), AllOf(Not(HasSubstr("exec: all")), Not(HasSubstr("example.com"))));
+  EXPECT_THAT(done.out, AllOf(HasSubstr("exec: all is taken out"), Not(HasSubstr("are kept"))));
+}
+
+}  // namespace
+}  // namespace cordon::test
