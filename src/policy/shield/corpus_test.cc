@@ -66,28 +66,17 @@ TEST(Corpus, lets_nothing_hidden_be_written) {
 }
 
 TEST(Corpus, lets_no_start_up_file_no_setting_and_no_state_of_ours_be_written) {
-  for (const std::string_view path : {".bashrc",
-                                      ".profile",
-                                      ".zshrc",
-                                      ".zshenv",
-                                      ".config/fish",
-                                      ".config/environment.d",
-                                      ".gitconfig",
-                                      ".config/git",
-                                      ".githooks",
-                                      ".vimrc",
-                                      ".claude",
-                                      ".codex",
-                                      ".cursor",
-                                      ".gemini",
-                                      ".config/Code",
-                                      ".local/share/applications",
-                                      ".config/cordon",
-                                      ".local/share/cordon",
-                                      ".cache/cordon",
-                                      ".local/state/bento",
-                                      ".config/bento",
-                                      ".config/sbe"}) {
+  for (const std::string_view path : {".bashrc",        ".profile",
+                                      ".zshrc",         ".zshenv",
+                                      ".config/fish",   ".config/environment.d",
+                                      ".gitconfig",     ".config/git",
+                                      ".githooks",      ".vimrc",
+                                      ".claude",        ".codex",
+                                      ".cursor",        ".gemini",
+                                      ".config/Code",   ".local/share/applications",
+                                      ".config/cordon", ".local/share/cordon",
+                                      ".cache/cordon",  ".local/state/bento",
+                                      ".config/bento",  ".config/sbe"}) {
     const HomeRule* rule = home_rule(path);
     ASSERT_NE(rule, nullptr) << path;
     EXPECT_EQ(rule->deny, Deny::kWrite) << path;
