@@ -75,6 +75,14 @@ Sys<void> listen(const Record& record, Channel& control) {
   return control.send({.kind = Kind::kListening, .step = record.step}, socket);
 }
 
+Sys<void> make_socket_pool(const Record& record, Channel& control) {
+  for (std::uint64_t i = 0; i < record.args[1]; ++i) {
+    CORDON_TRY(const Fd socket, kernel::stream_socket(static_cast<int>(record.args[0])));
+    CORDON_OK(control.send({.kind = Kind::kListening, .step = record.step}, socket));
+  }
+  return {};
+}
+
 Sys<void> await_broker() {
   auto batch = receive(FdView(kControlFd), 0);
   if (!batch) return base::fail(batch.error());
