@@ -91,7 +91,9 @@ base::Result<void> Run::Loop::launch(const plan::Plan& plan, Prepared::Parts& pr
                         .detail = "calls are to be notified, and no filter of the plan does that"});
   if (auto held = make_holds(plan, prepared.options); !held) return not_started(std::move(held).error());
   if (outlet::Outlet::needed_by(plan)) {
-    CORDON_TRY(outlet_, outlet::Outlet::make(plan, directory_of(prepared.options.launcher.installed_path)));
+    auto made = outlet::Outlet::make(plan, directory_of(prepared.options.launcher.installed_path));
+    if (!made && made.error().step.value != 0) return not_started(std::move(made).error());
+    CORDON_TRY(outlet_, std::move(made));
   }
   CORDON_TRY(ChildStreams streams, std::move(prepared.streams));
   auto started = prepared.start(plan, signals_ ? signals_->ignored() : std::vector<int>());
@@ -433,7 +435,11 @@ void Run::Loop::finish(const ProcessEnd& init) {
   holds_.reset();
   overlay_marks_.remove();
   mounts_.close();  // the last word for the namespace: the kernel takes its mounts apart here
-  if (outlet_) outcome_->destinations = outlet_->finish();
+  if (outlet_) {
+    outlet::Outlet::Counted counted = outlet_->finish();
+    outcome_->destinations = std::move(counted.destinations);
+    outcome_->inbound = std::move(counted.inbound);
+  }
   give_back();
   mounted();
 }
