@@ -167,7 +167,11 @@ Config sample() {
   config.rules.deny = {*parse_rule("*.evil.example", "*", SuffixMeaning::kWithApex)};
   config.opened = {*parse_block("10.0.0.0/8"), *parse_block("fd00::/8")};
   config.host_services = {80, 5432};
-  config.listeners = {{ListenerRole::kRedirect, policy::network::Family::kIpv6}, {ListenerRole::kDnsUdp, {}}};
+  config.listeners = {{ListenerRole::kRedirect, policy::network::Family::kIpv6},
+                      {ListenerRole::kDnsUdp, {}},
+                      {ListenerRole::kPublished, {}}};
+  config.inner_ipv4 = 128;
+  config.inner_ipv6 = 7;
   config.upstream = Upstream{
       *HostName::parse("proxy.example"), 3128, "Basic dTpw", {*parse_rule("c.example", "*", SuffixMeaning::kWithApex)}};
   config.gate = Gate::kAttached;
@@ -184,6 +188,8 @@ TEST(Configuration, ComesBackAsItWent) {
   EXPECT_EQ(again->rules.deny, config.rules.deny);
   EXPECT_EQ(again->opened, config.opened);
   EXPECT_EQ(again->listeners, config.listeners);
+  EXPECT_EQ(again->inner_ipv4, config.inner_ipv4);
+  EXPECT_EQ(again->inner_ipv6, config.inner_ipv6);
   EXPECT_EQ(again->upstream, config.upstream);
   EXPECT_EQ(again->gate, config.gate);
   EXPECT_EQ(again->ipv6, config.ipv6);
@@ -209,6 +215,9 @@ TEST(Configuration, ThatIsNotExactlyOneIsNotTaken) {
   EXPECT_FALSE(decode_config(encode(config)));
   config = sample();
   config.listeners[0].role = static_cast<ListenerRole>(9);
+  EXPECT_FALSE(decode_config(encode(config)));
+  config = sample();
+  config.inner_ipv6 = kMostInnerSockets + 1;
   EXPECT_FALSE(decode_config(encode(config)));
   config = sample();
   config.rules.allow[0].host.name = "Not.Canonical";
