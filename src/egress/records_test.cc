@@ -2,8 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <map>
 #include <set>
 #include <string>
 
@@ -195,6 +197,23 @@ TEST(Configuration, ComesBackAsItWent) {
   EXPECT_EQ(again->ipv6, config.ipv6);
   EXPECT_EQ(again->bounds, config.bounds);
   EXPECT_TRUE(decode_config(encode(Config{})).has_value());
+}
+
+/// CORDON_REGENERATE=1 writes them.
+TEST(Configuration, OfThisFormatAreTheSeedsOfTheFuzzer) {
+  const std::map<std::string, Config> seeds = {{"small", Config{}}, {"full", sample()}};
+  for (const auto& [name, config] : seeds) {
+    const std::string path = "../../fuzz/corpus/egress_config/" + name;  // from build/PRESET
+    const auto bytes = encode(config);
+    if (std::getenv("CORDON_REGENERATE") != nullptr) {
+      std::ofstream(path, std::ios::binary)
+          .write(reinterpret_cast<const char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
+    }
+    std::ifstream in(path, std::ios::binary);
+    const std::string there{std::istreambuf_iterator<char>(in), {}};
+    EXPECT_EQ(there.size(), bytes.size()) << path;
+    EXPECT_TRUE(decode_config(std::as_bytes(std::span(there)))) << path << " is of an older format";
+  }
 }
 
 TEST(Configuration, ThatIsNotExactlyOneIsNotTaken) {
