@@ -73,7 +73,7 @@ void check_services(Draft& draft) {
   };
   for (const policy::Text& text : draft.policy.host_services) {
     const auto port = network::parse_port(text.value);
-    if (!port) refuse(text.at.span, port.error().message, port.error().hint);
+    if (!port) refuse(text.at.span, "host_services: " + port.error().message, port.error().hint);
     if (port && std::ranges::find(kOwn, *port) != kOwn.end())
       refuse(text.at.span,
              fmt::format("host_services: port {} is Cordon's own inside, so no service can be reached at it", *port),
