@@ -1,5 +1,5 @@
 // The wire format without a kernel: what encode() writes, what the decoder takes, and that nothing else harms it.
-#include "plan/wire.h"
+#include "plan/wire_compare.h"
 
 #include <gtest/gtest.h>
 

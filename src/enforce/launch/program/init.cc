@@ -7,6 +7,7 @@
 #include "enforce/launch/program/target.h"
 #include "enforce/launch/program/tree.h"
 #include "kernel/process.h"
+#include "plan/wire_compare.h"
 
 namespace cordon::enforce::launch {
 
