@@ -46,6 +46,7 @@ Run::Loop::Loop(const plan::Plan& plan, Options& options)
       when_mounted_(std::move(options.when_mounted)),
       on_question_(std::move(options.on_question)),
       on_blocked_(std::move(options.on_blocked)),
+      listeners_(plan, std::move(options.on_listening)),
       overlay_marks_(plan),
       mounts_(plan),
       progress_(plan),
