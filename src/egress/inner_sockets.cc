@@ -30,10 +30,8 @@ std::optional<base::Fd> InnerSockets::take(int family) {
 }
 
 void InnerSockets::give_back(base::Fd socket, int family) {
-  if (!kernel::disconnect(socket)) return;
-  // The reset is told to us as well; left there, it would be the next connection's.
-  if (!kernel::pending_error(socket)) return;
-  idle(family).push_back(std::move(socket));
+  // The reset that it tells us of is forgotten by the next connect(2).
+  if (kernel::disconnect(socket)) idle(family).push_back(std::move(socket));
 }
 
 void InnerSockets::give_back_once_delivered(base::Fd socket, int family, std::uint64_t until_ns) {

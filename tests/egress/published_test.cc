@@ -108,7 +108,7 @@ TEST_F(Published, TheSocketsAreUsedAgainHoweverAConnectionEnded) {
       ASSERT_EQ(ask("r"), "(reset)") << i;
     }
     if (i % 3 == 1) {
-      const Fd gone = connect_to("127.0.0.1", kPort);
+      const Fd gone = connect_to("127.0.0.1", kPort);  // before or after the target was reached
       static_cast<void>(kernel::reset_on_close(gone).has_value());
     }
   }
