@@ -2,6 +2,7 @@
 // the target reaches nothing by it that it could not reach before.
 
 #include <netinet/in.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 
 #include <csignal>
@@ -190,6 +191,22 @@ TEST_P(Publish, StandsBesideAWayOut) {
       "said('out', fetch)\nserve(listen())\n",
       both);
   EXPECT_THAT(run->seen(), HasSubstr("out far"));
+  EXPECT_EQ(get(), "inside");
+}
+
+TEST_P(Publish, ALowLimitOfDescriptorsIsNoHindranceAndStaysTheTargets) {
+  const std::string manifest = python_manifest(
+      kServe + "import resource\nprint('limit', resource.getrlimit(resource.RLIMIT_NOFILE)[0])\nserve(listen())\n");
+  Running run = run_of(manifest + kPublished)
+                    .before([] {
+                      rlimit limit{};
+                      ::getrlimit(RLIMIT_NOFILE, &limit);
+                      limit.rlim_cur = 256;
+                      ::setrlimit(RLIMIT_NOFILE, &limit);
+                    })
+                    .start();
+  ASSERT_TRUE(run.expect("ready")) << run.wait();
+  EXPECT_THAT(run.seen(), HasSubstr("limit 256\n"));
   EXPECT_EQ(get(), "inside");
 }
 

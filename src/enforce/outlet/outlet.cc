@@ -80,6 +80,7 @@ std::vector<FdView> Outlet::sockets_for_broker() const {
 void Outlet::drop_sockets() {
   for (Slot& slot : slots_) slot.socket.reset();
   published_.clear();
+  room_.give_back();
 }
 
 Result<void> Outlet::set_up(const plan::Plan& plan) {
@@ -105,7 +106,10 @@ Result<void> Outlet::take_socket(base::StepId step, Fd socket) {
                             .step = step,
                             .detail = "a socket that nobody asked for"});
   }
-  if (found->what != Slot::For::kListening) CORDON_OK(check_inner(socket, published_, step));
+  if (found->what != Slot::For::kListening) {
+    CORDON_OK(check_inner(socket, published_, step));
+    room_.make();  // not before: the launcher has the limit that it was started with, and so has the target
+  }
   found->socket = std::move(socket);
   if (++taken_ < slots_.size()) return {};
   state_ = State::kStarting;

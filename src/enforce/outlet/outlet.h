@@ -113,6 +113,7 @@ class Outlet {
 
   std::vector<Slot> slots_;
   std::vector<HostListener> published_;
+  RoomForPool room_;
   std::size_t taken_ = 0;
 
   base::Fd epoll_, timer_, control_, resolver_socket_;

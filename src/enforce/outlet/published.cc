@@ -1,10 +1,13 @@
 #include "enforce/outlet/published.h"
 
-#include <array>
+#include <sys/resource.h>
+
 #include <cerrno>
+#include <string>
 #include <utility>
 
 #include "kernel/net.h"
+#include "kernel/process.h"
 
 namespace cordon::enforce::outlet {
 namespace {
@@ -57,6 +60,21 @@ base::Result<void> check_inner(base::FdView socket, const std::vector<HostListen
   if (!inside && inside.error().code == ENOPROTOOPT) return {};
   if (!inside || !outside) return wrong(inside ? outside.error().code : inside.error().code);
   return *inside == *outside ? base::Result<void>(wrong(0)) : base::Result<void>();
+}
+
+void RoomForPool::make() {
+  if (before_) return;
+  const auto limit = kernel::getrlimit(RLIMIT_NOFILE);
+  if (!limit || limit->rlim_cur >= limit->rlim_max) return;
+  if (kernel::setrlimit(RLIMIT_NOFILE, {.rlim_cur = limit->rlim_max, .rlim_max = limit->rlim_max}))
+    before_.emplace(limit->rlim_cur, limit->rlim_max);
+}
+
+void RoomForPool::give_back() {
+  if (!before_) return;
+  static_cast<void>(
+      kernel::setrlimit(RLIMIT_NOFILE, {.rlim_cur = before_->first, .rlim_max = before_->second}).has_value());
+  before_.reset();
 }
 
 }  // namespace cordon::enforce::outlet
