@@ -145,6 +145,17 @@ TEST(Tallies, NameWhatWasReachedAfterAFloodOfRefusals) {
   EXPECT_TRUE(named);
 }
 
+TEST(Tallies, NameAPublishedPortAfterAFloodOfWhatWasReached) {
+  Tally tally(16);
+  for (int i = 1; i < 10'000; ++i)
+    tally.count({.verdict = Verdict::kAdmitted, .port = static_cast<std::uint16_t>(i), .host = "a.example"});
+  const auto id =
+      tally.count({.verdict = Verdict::kAdmitted, .via = Via::kPublished, .port = 5173, .host = "localhost"});
+  bool named = false;
+  for (; tally.has_news(); tally.told()) named = named || (tally.news().id == id && tally.news().port == 5173);
+  EXPECT_TRUE(named);
+}
+
 TEST(Tallies, NameConnectionsAfterAFloodOfDnsQuestions) {
   Tally tally(100);
   for (int i = 0; i < 10'000; ++i) {
