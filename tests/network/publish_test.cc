@@ -1,11 +1,14 @@
 // Promise: a port that `publish` names is reached by this host, at its loopback and nowhere else, and is no way out:
 // the target reaches nothing by it that it could not reach before.
 
+#include <linux/netlink.h>
 #include <netinet/in.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 
+#include <cerrno>
 #include <csignal>
+#include <functional>
 #include <optional>
 #include <thread>
 
@@ -208,6 +211,19 @@ TEST_P(Publish, ALowLimitOfDescriptorsIsNoHindranceAndStaysTheTargets) {
   ASSERT_TRUE(run.expect("ready")) << run.wait();
   EXPECT_THAT(run.seen(), HasSubstr("limit 256\n"));
   EXPECT_EQ(get(), "inside");
+}
+
+TEST_P(Publish, WorksOnAKernelWithoutIpv6OrNfTables) {
+  const std::vector<std::function<void()>> kernels = {
+      [] { lose_sockets(AF_INET6, -1, EAFNOSUPPORT); },
+      [] { lose_sockets(AF_NETLINK, NETLINK_NETFILTER, EPROTONOSUPPORT); },
+  };
+  for (const auto& without : kernels) {
+    ASSERT_TRUE(is_closed());
+    Running run = run_of(python_manifest(kServe + "serve(listen())\n") + kPublished).before(without).start();
+    ASSERT_TRUE(run.expect("ready")) << run.wait();
+    EXPECT_EQ(get(), "inside");
+  }
 }
 
 TEST_P(Publish, EndsWithTheRunAndItsLastWordsArrive) {
