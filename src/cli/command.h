@@ -7,6 +7,7 @@
 // Nothing here decides what is safe to show: a grant that a profile makes is judged by the planner like anybody's.
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -69,6 +70,11 @@ base::Result<CommandRun, Stop> set_up_command(const Invocation& invocation, cons
 
 /// What is said before the run: that the workspace is shown otherwise than usual, that no profile is known.
 std::vector<plan::Note> notes_of(const CommandRun& run);
+
+/// That a server is not reached from outside as it is, and by which flag it would be. Nothing where that is no news: of
+/// commands that are no server, and of those with published ports.
+std::function<void(std::uint16_t)> told_of_listening(const std::optional<CommandRun>& run,
+                                                     std::function<void(plan::Note)> tell);
 
 /// A flag that has no meaning at the door that was taken; "" for none.
 std::string flag_of_other_door(const Arguments& arguments);

@@ -55,6 +55,17 @@ std::vector<plan::Note> notes_of(const CommandRun& run) {
   return out;
 }
 
+std::function<void(std::uint16_t)> told_of_listening(const std::optional<CommandRun>& run,
+                                                     std::function<void(plan::Note)> tell) {
+  if (!run || run->detection.intent != policy::ecosystem::Intent::kDev || !run->policy.publish.empty()) return {};
+  return [tell = std::move(tell)](std::uint16_t port) {
+    tell({.code = "port-not-published",
+          .text = fmt::format("what listens on port {} is reached from inside alone; --publish {} lets this host in",
+                              port, port),
+          .at = {}});
+  };
+}
+
 std::string flag_of_other_door(const Arguments& arguments) {
   for (const auto& [name, values] : arguments.options) {
     const OptionRow* option = find_option(*arguments.command, name);

@@ -117,6 +117,14 @@ base::Result<std::vector<config::Step>, Stop> steps_of(const Arguments& argument
   return out;
 }
 
+/// Which of them can be, the planner says, as it does of a manifest's.
+void add_ports(const Arguments& arguments, policy::Policy& policy) {
+  for (const std::string& port : arguments.values("--publish"))
+    policy.publish.push_back({port, {.span = {}, .source = "--publish"}});
+  for (const std::string& port : arguments.values("--host-service"))
+    policy.host_services.push_back({port, {.span = {}, .source = "--host-service"}});
+}
+
 }  // namespace
 
 base::Result<std::vector<plan::Note>, Stop> allow_network(const Invocation& invocation, const Arguments& arguments,
@@ -129,6 +137,7 @@ base::Result<std::vector<plan::Note>, Stop> allow_network(const Invocation& invo
     const HostAndPort at = split(domain.value);
     reach.add(at.host, at.port, domain.origin);
   }
+  add_ports(arguments, policy);
   std::vector<plan::Note> notes;
   CORDON_TRY(const std::vector<config::Step> flags, steps_of(arguments));
   for (const std::span<const config::Step> steps : {std::span(merged.network), std::span(flags)}) {

@@ -33,6 +33,9 @@ std::vector<Line> lines_of(const CommandRun& run) {
     out.push_back({"own", place.target, place.reason});
   for (const policy::NetworkRule& rule : run.policy.network)
     out.push_back({"reach", fmt::format("{}:{}", rule.host, rule.port), origin_words(rule.at)});
+  for (const policy::Text& port : run.policy.host_services)
+    out.push_back({"service", port.value, origin_words(port.at)});
+  for (const policy::Text& port : run.policy.publish) out.push_back({"publish", port.value, origin_words(port.at)});
   for (const policy::Text& block : run.policy.posture.allow_address)
     out.push_back({"address", block.value, origin_words(block.at)});
   for (const policy::EnvGrant& grant : run.policy.env) out.push_back({"env", grant.name, origin_words(grant.at)});

@@ -53,6 +53,10 @@ constexpr OptionRow kConfig =
     of_command("--config", "FILE", "a configuration of yours for this run", Times::kOnce, Complete::kFile, "-c");
 constexpr OptionRow kTrustProject =
     of_command("--trust-project-config", "", "believe the project's configuration for this run, all of it");
+constexpr OptionRow kPublish =
+    of_command("--publish", "PORT", "let this host reach what the command listens on at this port", Times::kMany);
+constexpr OptionRow kHostService =
+    of_command("--host-service", "PORT", "reach what listens on this port of this host's own loopback", Times::kMany);
 constexpr OptionRow kNoProxy = of_command("--no-proxy", "", "reach any host on port 443 (not limited to hosts)");
 
 constexpr std::array kOfBoth = {
@@ -63,6 +67,8 @@ constexpr std::array kOfBoth = {
     kAllowFetch,
     kDenyDomain,
     kNoProxy,
+    kPublish,
+    kHostService,
     kAllowRead,
     kAllowWrite,
     kAllowExec,

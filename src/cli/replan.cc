@@ -34,6 +34,7 @@ struct Behind {
   std::vector<Feature> operator()(const step::LocalNetwork&) const { return {Feature::kNetNamespace, Feature::kIpv6}; }
   std::vector<Feature> operator()(const step::Redirect&) const { return {Feature::kNatRedirect}; }
   std::vector<Feature> operator()(const step::Listen&) const { return {Feature::kNatRedirect, Feature::kIpv6}; }
+  std::vector<Feature> operator()(const step::SocketPool&) const { return {Feature::kNetNamespace, Feature::kIpv6}; }
   std::vector<Feature> operator()(const step::DropPrivileges&) const { return {Feature::kCloseRange}; }
   std::vector<Feature> operator()(const step::Landlock&) const { return {Feature::kLandlock}; }
   std::vector<Feature> operator()(const step::Filter& filter) const {
@@ -49,7 +50,8 @@ struct Behind {
 
 bool is_of_the_network(const plan::Step& planned) {
   return std::holds_alternative<step::LocalNetwork>(planned.act) ||
-         std::holds_alternative<step::Redirect>(planned.act) || std::holds_alternative<step::Listen>(planned.act);
+         std::holds_alternative<step::Redirect>(planned.act) || std::holds_alternative<step::Listen>(planned.act) ||
+         std::holds_alternative<step::SocketPool>(planned.act);
 }
 
 /// What a kernel or a host's configuration answers, as against what a missing or swapped object answers.

@@ -294,6 +294,7 @@ base::Result<plan::Outcome, Stop> Job::start_and_wait(const plan::Plan& plan) {
                                              host_->state, approval_caller(context_.invocation)));
   }
   prepared.set_when_mounted([this] { host_->session.pins().release(); });
+  prepared.set_on_listening(told_of_listening(command_, [this](plan::Note note) { tell(std::move(note)); }));
   const host::AutoExecWatch watch = watch_writes(context_.invocation.caller, host_->facts, plan);
   auto run = supervise::Run::start(plan, std::move(prepared));
   use_the_launchers_time();

@@ -33,6 +33,11 @@ Address loopback(Family family) {
   return out;
 }
 
+Via via_of(const Listener& listener) {
+  if (listener.role == ListenerRole::kPublished) return Via::kPublished;
+  return listener.role == ListenerRole::kConnect ? Via::kProxy : Via::kTransparent;
+}
+
 std::string_view text_of(std::span<const std::byte> bytes) {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
@@ -59,9 +64,12 @@ bool Broker::accept_one(std::size_t index) {
   if (listener.role == ListenerRole::kDnsTcp) {
     dns_.accept(std::move(accepted->socket), now_ns_);
   } else if (open_ >= most_connections_) {
-    const Via via = listener.role == ListenerRole::kConnect ? Via::kProxy : Via::kTransparent;
-    tally_.count(
-        {.verdict = Verdict::kOverBound, .via = via, .detail = static_cast<std::uint32_t>(Bound::kConnections)});
+    const auto local = kernel::local_endpoint(accepted->socket);
+    const bool comes_in = listener.role == ListenerRole::kPublished;
+    tally_.count({.verdict = Verdict::kOverBound,
+                  .via = via_of(listener),
+                  .port = comes_in && local ? local->port : std::uint16_t{0},
+                  .detail = static_cast<std::uint32_t>(Bound::kConnections)});
     static_cast<void>(kernel::reset_on_close(accepted->socket).has_value());
   } else {
     take_connection(std::move(*accepted), listener);
@@ -86,15 +94,32 @@ void Broker::take_connection(kernel::Accepted accepted, const Listener& listener
   Connection& connection = open_slot();
   connection.client = std::move(accepted.socket);
   connection.peer = accepted.peer;
+  connection.via = via_of(listener);
   static_cast<void>(kernel::set_option(connection.client, IPPROTO_TCP, TCP_NODELAY, 1).has_value());
   if (listener.role == ListenerRole::kConnect) {
-    connection.via = Via::kProxy;
     stage(connection, Stage::kHead, config_.bounds.head_ms);
     if (watch_client(connection, EPOLLIN)) on_head(connection);
     return;
   }
   // Watched for nothing but its end until there is somebody to pass its bytes to.
-  if (watch_client(connection, 0)) find_destination(connection, listener);
+  if (!watch_client(connection, 0)) return;
+  if (listener.role == ListenerRole::kPublished) return dial_inside(connection);
+  find_destination(connection, listener);
+}
+
+/// No rule and no guard: a line of the policy is about this port, and no address but the sandbox's loopback is dialled.
+void Broker::dial_inside(Connection& connection) {
+  const auto local = kernel::local_endpoint(connection.client);
+  if (!local || local->family == AF_UNSPEC) return refuse(connection, Verdict::kMalformed);
+  connection.host = *policy::network::HostName::parse("localhost");
+  connection.port = local->port;
+  connection.decided_by = DecidedBy::kAllowRule;
+  if (!inner_.has(AF_INET))
+    return refuse(connection, Verdict::kOverBound, static_cast<std::uint32_t>(Bound::kInnerSockets));
+  std::vector<Target> targets = {{endpoint_of(loopback(Family::kIpv4), connection.port), OwnMachine::kMeant}};
+  if (inner_.has(AF_INET6))
+    targets.push_back({endpoint_of(loopback(Family::kIpv6), connection.port), OwnMachine::kMeant});
+  dial_targets(connection, std::move(targets));
 }
 
 void Broker::find_destination(Connection& connection, const Listener& listener) {
@@ -296,8 +321,9 @@ void Broker::block(Connection& connection, AddressClass why, const std::optional
 
 void Broker::dial_targets(Connection& connection, std::vector<Target> targets) {
   stage(connection, Stage::kDialing, config_.bounds.dial_ms);
-  connection.dialer = std::make_unique<Dialer>(std::move(targets), connection.self,
-                                               config_.bounds.stagger_ms * 1'000'000, poller_, attempts_);
+  connection.dialer =
+      std::make_unique<Dialer>(std::move(targets), connection.self, config_.bounds.stagger_ms * 1'000'000, poller_,
+                               attempts_, connection.via == Via::kPublished ? &inner_ : nullptr);
   on_dialer(connection, connection.dialer->start(now_ns_));
 }
 
@@ -308,6 +334,7 @@ void Broker::on_dialer(Connection& connection, Dialer::State state) {
   if (state == Dialer::State::kFailed)
     return refuse(connection, Verdict::kUnreachable, static_cast<std::uint32_t>(connection.dialer->code()));
   connection.server = connection.dialer->take();
+  if (connection.via == Via::kPublished) connection.inner_family = connection.dialer->family();
   connection.dialer.reset();
   static_cast<void>(kernel::set_option(connection.server, IPPROTO_TCP, TCP_NODELAY, 1).has_value());
   static_cast<void>(kernel::set_option(connection.server, SOL_SOCKET, SO_KEEPALIVE, 1).has_value());

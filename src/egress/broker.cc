@@ -28,6 +28,7 @@ Broker::Broker(Config config, BrokerSockets sockets, kernel::Fd epoll, std::uint
                std::string_view own_name)
     : config_(std::move(config)),
       sockets_(std::move(sockets)),
+      inner_(std::move(sockets_.inner_ipv4), std::move(sockets_.inner_ipv6)),
       poller_(std::move(epoll)),
       most_connections_(connections),
       names_(config_.bounds.names),
@@ -161,7 +162,7 @@ void Broker::report() {
 }
 
 int Broker::wait_ms() const {
-  const bool soon = hurried_ > 0 || dns_.open() > 0 || delivers_until_ns_;
+  const bool soon = hurried_ > 0 || dns_.open() > 0 || delivers_until_ns_ || inner_.any_leaving();
   return static_cast<int>(soon ? std::min(kSweepMs, config_.bounds.heartbeat_ms) : config_.bounds.heartbeat_ms);
 }
 
@@ -179,6 +180,7 @@ void Broker::tick() {
 
 void Broker::sweep() {
   dns_.expire(now_ns_);
+  inner_.sweep(now_ns_);
   wake(lookups_.expire(now_ns_));
   for (const Handle handle : gatekeeper_.expire(now_ns_)) {
     if (Connection* connection = find(handle)) refuse(*connection, Verdict::kGateDenied, 0, 403);
@@ -194,9 +196,16 @@ void Broker::take_leave(Parting parting) {
   if (parting == Parting::kAtOnce || delivers_until_ns_) return finish();
   delivers_until_ns_ = now_ns_ + config_.bounds.delivery_ms * kMs;
   for (std::size_t i = 0; i < sockets_.listeners.size(); ++i) {
+    if (config_.listeners[i].role == ListenerRole::kPublished) stop_publishing(i);
     while (config_.listeners[i].role != ListenerRole::kDnsUdp && accept_one(i)) {
     }
   }
+}
+
+/// Nobody is left to come to.
+void Broker::stop_publishing(std::size_t index) {
+  poller_.forget(sockets_.listeners[index], listener_watches_[index]);
+  sockets_.listeners[index].reset();
 }
 
 bool Broker::still_delivers() {
@@ -204,7 +213,8 @@ bool Broker::still_delivers() {
   for (auto& connection : connections_) {
     if (!connection || connection->stage == Stage::kAsking || connection->stage == Stage::kFarewell) continue;
     if (connection->stage == Stage::kRelaying) {
-      connection->relay->only_deliver();
+      const bool came_in = connection->via == Via::kPublished;
+      connection->relay->only_deliver(came_in ? Relay::Side::kServer : Relay::Side::kClient);
       if (connection->relay->is_delivered()) {
         close(*connection, End::kOrderly);
         continue;

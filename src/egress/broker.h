@@ -4,6 +4,7 @@
 //
 //   accept ─▶ destination ─▶ rules ─▶ (gate) ─▶ lookup ─▶ guard ─▶ dial ─▶ (upstream) ─▶ relay
 //   a host service: accept ─▶ dial
+//   a published port, the other way round: accept on the host ─▶ dial inside
 //      any step may refuse: a reset (or an answer, to a proxy request) and one count in one row
 //
 // Invariants: one thread, one epoll, no call that blocks. Every connection is accepted and counted once. Every stage
@@ -25,6 +26,7 @@
 #include "egress/dns_server.h"
 #include "egress/gatekeeper.h"
 #include "egress/http_head.h"
+#include "egress/inner_sockets.h"
 #include "egress/lookups.h"
 #include "egress/names.h"
 #include "egress/tally.h"
@@ -37,6 +39,7 @@ struct BrokerSockets {
   kernel::Fd resolver;
   std::vector<kernel::Fd> listeners;  ///< as Config::listeners
   kernel::Routes routes;              ///< of the host's network
+  std::vector<kernel::Fd> inner_ipv4, inner_ipv6;
 };
 
 /// How many connections there may be with this many descriptors; what a broker with less than one cannot do.
@@ -66,6 +69,7 @@ class Broker {
   void tick();
   void sweep();
   void take_leave(Parting parting);
+  void stop_publishing(std::size_t index);
   [[nodiscard]] bool still_delivers();
   void finish();
   [[nodiscard]] int wait_ms() const;
@@ -79,6 +83,7 @@ class Broker {
   void pass_to_dns(Connection& connection);
   [[nodiscard]] bool is_host_service(const kernel::Endpoint& wanted) const;
   void dial_host_service(Connection& connection, std::uint16_t port);
+  void dial_inside(Connection& connection);
   void on_head(Connection& connection);
   void take_request(Connection& connection, Request request);
   void decide(Connection& connection);
@@ -102,7 +107,8 @@ class Broker {
   void pump(Connection& connection, Relay::Turn turn);
   void on_client(Connection& connection, std::uint32_t events);
   void on_server(Connection& connection, std::uint32_t events);
-  void break_off(Connection& connection);
+  void break_off(Connection& connection, Relay::Turn last);
+  void leave_server(Connection& connection, End end);
   void refuse(Connection& connection, Verdict verdict, std::uint32_t detail = 0, int status = 502);
   void turn_away(Connection& connection, int status);
   void abandon(Connection& connection);
@@ -121,6 +127,7 @@ class Broker {
 
   Config config_;
   BrokerSockets sockets_;
+  InnerSockets inner_;
   Poller poller_;
   std::uint64_t most_connections_;
   NameTable names_;

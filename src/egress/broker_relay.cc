@@ -88,7 +88,8 @@ void Broker::pump(Connection& connection, Relay::Turn turn) {
   const Relay::State state = relay.pump(connection.client, connection.server, turn);
   const Relay::Moved moved = relay.take_moved();
   if (moved.out + moved.in > 0) {
-    tally_.add_bytes(connection.row, moved.out, moved.in);
+    const bool came_in = connection.via == Via::kPublished;
+    tally_.add_bytes(connection.row, came_in ? moved.in : moved.out, came_in ? moved.out : moved.in);
     connection.moved_ns = now_ns_;
   }
   if (state == Relay::State::kBroken) return close(connection, End::kReset);
@@ -99,7 +100,8 @@ void Broker::pump(Connection& connection, Relay::Turn turn) {
 
 void Broker::on_client(Connection& connection, std::uint32_t events) {
   if (connection.stage == Stage::kFarewell) return drain(connection);
-  if ((events & EPOLLERR) != 0) return connection.relay ? break_off(connection) : abandon(connection);
+  if ((events & EPOLLERR) != 0)
+    return connection.relay ? break_off(connection, Relay::Turn::kOut) : abandon(connection);
   if (connection.stage == Stage::kHead) return on_head(connection);
   if (connection.stage != Stage::kRelaying) {
     if ((events & EPOLLHUP) != 0) abandon(connection);
@@ -111,15 +113,17 @@ void Broker::on_client(Connection& connection, std::uint32_t events) {
   poller_.forget(connection.client, connection.client_watch);
 }
 
-/// The client has reset: it ended with bytes of the server's unread, perhaps. What it sent before that has arrived.
-void Broker::break_off(Connection& connection) {
+/// The client has reset: it ended with bytes of the server's unread, perhaps. What it sent before that has arrived. Of
+/// a published port the same holds of the server, which is the run's.
+void Broker::break_off(Connection& connection, Relay::Turn last) {
   const Handle self = connection.self;
-  pump(connection, Relay::Turn::kOut);
+  pump(connection, last);
   if (find(self) != nullptr) close(connection, End::kReset);
 }
 
 void Broker::on_server(Connection& connection, std::uint32_t events) {
   if ((events & EPOLLERR) != 0) {
+    if (connection.via == Via::kPublished && connection.relay) return break_off(connection, Relay::Turn::kIn);
     if (connection.stage == Stage::kRelaying) return close(connection, End::kReset);
     return refuse(connection, Verdict::kUnreachable, ECONNRESET);
   }
@@ -167,6 +171,8 @@ void Broker::abandon(Connection& connection) {
     count(connection, Verdict::kGateDenied, 0);
   } else if (connection.stage == Stage::kHead) {
     count(connection, Verdict::kMalformed, 0);
+  } else if (connection.via == Via::kPublished) {
+    count(connection, Verdict::kUnreachable, ECONNABORTED);
   } else {
     count(connection, connection.decided_by == DecidedBy::kGate ? Verdict::kGateAdmitted : Verdict::kAdmitted, 0);
   }
@@ -211,15 +217,26 @@ void Broker::relay_time(Connection& connection) {
 void Broker::close(Connection& connection, End end) {
   if (end == End::kReset) {
     static_cast<void>(kernel::reset_on_close(connection.client).has_value());
-    if (connection.server.valid()) static_cast<void>(kernel::reset_on_close(connection.server).has_value());
   }
   if (hurries(connection.stage)) --hurried_;
   --open_;
   const std::uint32_t slot = connection.self.slot;
   poller_.forget(connection.client, connection.client_watch);
-  if (connection.server.valid()) poller_.forget(connection.server, connection.server_watch);
+  if (connection.server.valid()) leave_server(connection, end);
   free_.push_back(slot);
   connections_[slot].reset();
+}
+
+void Broker::leave_server(Connection& connection, End end) {
+  poller_.forget(connection.server, connection.server_watch);
+  if (connection.inner_family == 0) {
+    if (end == End::kReset) static_cast<void>(kernel::reset_on_close(connection.server).has_value());
+  } else if (end == End::kReset) {
+    inner_.give_back(std::move(connection.server), connection.inner_family);
+  } else {
+    const std::uint64_t until_ns = now_ns_ + config_.bounds.stall_ms * kMs;
+    inner_.give_back_once_delivered(std::move(connection.server), connection.inner_family, until_ns);
+  }
 }
 
 }  // namespace cordon::egress

@@ -11,7 +11,7 @@ using policy::network::Rule;
 using policy::network::SuffixMeaning;
 
 constexpr std::uint64_t kMagic = 0x5353455247455243;  // "CREGRESS"
-constexpr std::uint32_t kVersion = 2;
+constexpr std::uint32_t kVersion = 3;
 constexpr std::uint8_t kGateFlag = 1, kIpv6Flag = 2, kUpstreamFlag = 4, kAllFlags = 7;
 constexpr std::size_t kLongestAuthorization = 1'024;
 
@@ -93,6 +93,8 @@ void read_lists(Reader& in, Config& out) {
     const auto family = in.number_up_to<std::uint8_t>(1);
     out.listeners.push_back({static_cast<ListenerRole>(role), static_cast<policy::network::Family>(family)});
   }
+  out.inner_ipv4 = in.number_up_to<std::uint16_t>(kMostInnerSockets);
+  out.inner_ipv6 = in.number_up_to<std::uint16_t>(kMostInnerSockets);
 }
 
 }  // namespace
@@ -117,6 +119,8 @@ std::vector<std::byte> encode(const Config& config) {
     out.number(static_cast<std::uint8_t>(listener.role));
     out.number(static_cast<std::uint8_t>(listener.family));
   }
+  out.number(config.inner_ipv4);
+  out.number(config.inner_ipv6);
   if (config.upstream) write_upstream(out, *config.upstream);
   const auto size = static_cast<std::uint32_t>(out.bytes().size());
   std::memcpy(out.bytes().data() + sizeof kMagic + sizeof kVersion, &size, sizeof size);

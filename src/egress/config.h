@@ -1,6 +1,7 @@
 // Config: what a broker is told before it serves, and its form in a sealed memfd.
 //
-//   magic | version | bytes in all | flags | each bound | rules | opened blocks | host services | listeners | upstream
+//   magic | version | bytes in all | flags | each bound | rules | opened blocks | host services | listeners |
+//   inner sockets | upstream
 //
 // Rules travel as the canonical text of their host and ports, and are read back by the one parser of policy/network:
 // the broker's idea of a rule is the manifest's. Written by the supervisor (encode), read once by the broker (decode),
@@ -20,7 +21,8 @@
 
 namespace cordon::egress {
 
-// The broker's descriptors. Listener i of the configuration is at kFirstListenerFd + i.
+// The broker's descriptors. Listener i of the configuration is at kFirstListenerFd + i; the inner sockets follow, those
+// of IPv4 first.
 inline constexpr int kConfigFd = 3;    ///< memfd with all seals
 inline constexpr int kControlFd = 4;   ///< SOCK_SEQPACKET to the supervisor (records.h)
 inline constexpr int kResolverFd = 5;  ///< SOCK_SEQPACKET to cordon-resolve (lookup_wire.h)
@@ -30,6 +32,7 @@ inline constexpr std::size_t kMostRules = 4'096;  ///< allow, deny and direct, e
 inline constexpr std::size_t kMostBlocks = 1'024;
 inline constexpr std::size_t kMostListeners = 600;  ///< without nf_tables there is one for each granted port
 inline constexpr std::size_t kMostHostServices = 64;
+inline constexpr std::uint16_t kMostInnerSockets = 256;  ///< of one family
 inline constexpr std::size_t kMostConfigBytes = 8U << 20;
 
 enum class ListenerRole : std::uint8_t {
@@ -38,8 +41,9 @@ enum class ListenerRole : std::uint8_t {
   kConnect,       ///< TCP, proxy requests
   kDnsUdp,
   kDnsTcp,
+  kPublished,  ///< TCP, of the host's network; who comes there is led to the same port of the sandbox's loopback
 };
-inline constexpr std::uint8_t kLastRole = 5;
+inline constexpr std::uint8_t kLastRole = 6;
 
 struct Listener {
   ListenerRole role = ListenerRole::kRedirect;
@@ -60,6 +64,7 @@ struct Config {
   std::vector<policy::network::Block> opened;  ///< --allow-address
   std::vector<std::uint16_t> host_services;    ///< ports of the host's loopback, each reached at the same port inside
   std::vector<Listener> listeners;
+  std::uint16_t inner_ipv4 = 0, inner_ipv6 = 0;  ///< sockets to come in by
   std::optional<Upstream> upstream;
   Gate gate = Gate::kAbsent;
   Ipv6 ipv6 = Ipv6::kPresent;

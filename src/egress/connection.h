@@ -1,5 +1,5 @@
-// Connection: one TCP connection out of the sandbox, from accept(2) to its end. A plain record; broker.h moves it
-// along.
+// Connection: one TCP connection out of the sandbox, or into it, from accept(2) to its end. A plain record; broker.h
+// moves it along.
 #pragma once
 
 #include <cstdint>
@@ -26,6 +26,7 @@ enum class Stage : std::uint8_t {
 struct Connection {
   Handle self;
   kernel::Fd client, server;
+  int inner_family = 0;  ///< of a `server` that is one of the inner sockets
   Watch client_watch, server_watch;
   kernel::Endpoint peer;
   Stage stage = Stage::kHead;

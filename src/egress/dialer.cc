@@ -13,6 +13,11 @@ bool ends_here(kernel::FdView socket, const kernel::Endpoint& to) {
   return !local || (local->family == to.family && local->address == to.address);
 }
 
+bool is_own_end(kernel::FdView socket, const kernel::Endpoint& to) {
+  const auto local = kernel::local_endpoint(socket);
+  return !local || *local == to;
+}
+
 }  // namespace
 
 std::vector<Target> interleaved(const std::vector<Target>& targets) {
@@ -26,8 +31,13 @@ std::vector<Target> interleaved(const std::vector<Target>& targets) {
 }
 
 Dialer::Dialer(std::vector<Target> targets, Handle owner, std::uint64_t stagger_ns, Poller& poller,
-               AttemptBudget& budget)
-    : targets_(interleaved(targets)), owner_(owner), stagger_ns_(stagger_ns), poller_(poller), budget_(budget) {}
+               AttemptBudget& budget, InnerSockets* inner)
+    : targets_(interleaved(targets)),
+      owner_(owner),
+      stagger_ns_(stagger_ns),
+      poller_(poller),
+      budget_(budget),
+      inner_(inner) {}
 
 Dialer::~Dialer() {
   for (Attempt& attempt : attempts_) end(attempt);
@@ -42,8 +52,17 @@ bool Dialer::any_under_way() const {
 void Dialer::end(Attempt& attempt) {
   if (attempt.extra) ++budget_.extra;
   attempt.extra = false;
-  if (attempt.socket.valid()) poller_.forget(attempt.socket, attempt.watch);
+  if (!attempt.socket.valid()) return;
+  poller_.forget(attempt.socket, attempt.watch);
+  if (inner_ != nullptr) inner_->give_back(std::move(attempt.socket), attempt.target.to.family);
   attempt.socket.reset();
+}
+
+kernel::Sys<kernel::Fd> Dialer::make_socket(int family) {
+  if (inner_ == nullptr) return kernel::stream_socket(family);
+  auto socket = inner_->take(family);
+  if (!socket) return base::fail(kernel::Errno{EMFILE, "inner socket"});
+  return std::move(*socket);
 }
 
 /// Tries addresses until one is under way or connected, or none is left.
@@ -66,7 +85,7 @@ Dialer::State Dialer::try_next(std::uint64_t now_ns) {
 
 Dialer::State Dialer::begin(Attempt& attempt, std::uint8_t part) {
   const kernel::Endpoint& to = attempt.target.to;
-  auto socket = kernel::stream_socket(to.family);
+  auto socket = make_socket(to.family);
   if (!socket) {
     code_ = socket.error().code;
     return State::kFailed;
@@ -87,7 +106,12 @@ Dialer::State Dialer::connected(Attempt& attempt) {
     static_cast<void>(kernel::reset_on_close(attempt.socket).has_value());
     return State::kFailed;
   }
+  if (attempt.target.own == OwnMachine::kMeant && is_own_end(attempt.socket, attempt.target.to)) {
+    code_ = ECONNREFUSED;  // which is what a listener that is not there answers
+    return State::kFailed;
+  }
   poller_.forget(attempt.socket, attempt.watch);
+  family_ = attempt.target.to.family;
   connected_ = std::move(attempt.socket);
   return State::kConnected;
 }

@@ -12,6 +12,7 @@
 #include <optional>
 #include <vector>
 
+#include "egress/inner_sockets.h"
 #include "egress/poller.h"
 #include "kernel/net.h"
 
@@ -22,7 +23,8 @@ struct AttemptBudget {
   std::size_t extra = 128;
 };
 
-/// Whether the connection may end at this machine.
+/// Whether the connection may end at this machine. At its own socket (a port of the range that the kernel picks from
+/// may connect to itself) none may.
 enum class OwnMachine : std::uint8_t { kRefused, kMeant };
 
 struct Target {
@@ -35,7 +37,9 @@ class Dialer {
  public:
   enum class State : std::uint8_t { kUnderWay, kConnected, kFailed };
 
-  Dialer(std::vector<Target> targets, Handle owner, std::uint64_t stagger_ns, Poller& poller, AttemptBudget& budget);
+  /// `inner`: where the sockets come from, for a connection into the sandbox.
+  Dialer(std::vector<Target> targets, Handle owner, std::uint64_t stagger_ns, Poller& poller, AttemptBudget& budget,
+         InnerSockets* inner = nullptr);
   ~Dialer();
   Dialer(const Dialer&) = delete;
   Dialer& operator=(const Dialer&) = delete;
@@ -46,6 +50,8 @@ class Dialer {
 
   /// kConnected: the connection, watched by nobody.
   [[nodiscard]] kernel::Fd take() { return std::move(connected_); }
+  /// kConnected: AF_INET or AF_INET6.
+  [[nodiscard]] int family() const { return family_; }
   /// kFailed: why the last attempt failed.
   [[nodiscard]] int code() const { return code_; }
   /// kFailed: the last that turned out to be this machine, and was not to be.
@@ -60,6 +66,7 @@ class Dialer {
     bool extra = false;
   };
   State try_next(std::uint64_t now_ns);
+  [[nodiscard]] kernel::Sys<kernel::Fd> make_socket(int family);
   State begin(Attempt& attempt, std::uint8_t part);
   State connected(Attempt& attempt);
   void end(Attempt& attempt);
@@ -72,8 +79,10 @@ class Dialer {
   std::uint64_t stagger_ns_;
   Poller& poller_;
   AttemptBudget& budget_;
+  InnerSockets* inner_;
   std::array<Attempt, kMostAtOnce> attempts_;
   kernel::Fd connected_;
+  int family_ = 0;
   int code_ = 0;
   std::optional<kernel::Endpoint> own_;
 };

@@ -47,11 +47,17 @@ enum class Bound : std::uint32_t {
   kGateQuestions,
   kDnsConnections,
   kIdle,
-  kDescriptors
+  kDescriptors,
+  kInnerSockets
 };
 
-enum class Via : std::uint8_t { kTransparent = 1, kProxy, kDns };
-inline constexpr std::uint8_t kLastVia = 3;
+enum class Via : std::uint8_t {
+  kTransparent = 1,
+  kProxy,
+  kDns,
+  kPublished,  ///< from the host, to the port of the target's that the row names
+};
+inline constexpr std::uint8_t kLastVia = 4;
 
 enum class DecidedBy : std::uint8_t { kNobody = 0, kAllowRule, kDenyRule, kGate };
 inline constexpr std::uint8_t kLastDecider = 3;

@@ -2,8 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <map>
 #include <set>
 #include <string>
 
@@ -143,6 +145,17 @@ TEST(Tallies, NameWhatWasReachedAfterAFloodOfRefusals) {
   EXPECT_TRUE(named);
 }
 
+TEST(Tallies, NameAPublishedPortAfterAFloodOfWhatWasReached) {
+  Tally tally(16);
+  for (int i = 1; i < 10'000; ++i)
+    tally.count({.verdict = Verdict::kAdmitted, .port = static_cast<std::uint16_t>(i), .host = "a.example"});
+  const auto id =
+      tally.count({.verdict = Verdict::kAdmitted, .via = Via::kPublished, .port = 5173, .host = "localhost"});
+  bool named = false;
+  for (; tally.has_news(); tally.told()) named = named || (tally.news().id == id && tally.news().port == 5173);
+  EXPECT_TRUE(named);
+}
+
 TEST(Tallies, NameConnectionsAfterAFloodOfDnsQuestions) {
   Tally tally(100);
   for (int i = 0; i < 10'000; ++i) {
@@ -167,7 +180,11 @@ Config sample() {
   config.rules.deny = {*parse_rule("*.evil.example", "*", SuffixMeaning::kWithApex)};
   config.opened = {*parse_block("10.0.0.0/8"), *parse_block("fd00::/8")};
   config.host_services = {80, 5432};
-  config.listeners = {{ListenerRole::kRedirect, policy::network::Family::kIpv6}, {ListenerRole::kDnsUdp, {}}};
+  config.listeners = {{ListenerRole::kRedirect, policy::network::Family::kIpv6},
+                      {ListenerRole::kDnsUdp, {}},
+                      {ListenerRole::kPublished, {}}};
+  config.inner_ipv4 = 128;
+  config.inner_ipv6 = 7;
   config.upstream = Upstream{
       *HostName::parse("proxy.example"), 3128, "Basic dTpw", {*parse_rule("c.example", "*", SuffixMeaning::kWithApex)}};
   config.gate = Gate::kAttached;
@@ -184,11 +201,30 @@ TEST(Configuration, ComesBackAsItWent) {
   EXPECT_EQ(again->rules.deny, config.rules.deny);
   EXPECT_EQ(again->opened, config.opened);
   EXPECT_EQ(again->listeners, config.listeners);
+  EXPECT_EQ(again->inner_ipv4, config.inner_ipv4);
+  EXPECT_EQ(again->inner_ipv6, config.inner_ipv6);
   EXPECT_EQ(again->upstream, config.upstream);
   EXPECT_EQ(again->gate, config.gate);
   EXPECT_EQ(again->ipv6, config.ipv6);
   EXPECT_EQ(again->bounds, config.bounds);
   EXPECT_TRUE(decode_config(encode(Config{})).has_value());
+}
+
+/// CORDON_REGENERATE=1 writes them.
+TEST(Configuration, OfThisFormatAreTheSeedsOfTheFuzzer) {
+  const std::map<std::string, Config> seeds = {{"small", Config{}}, {"full", sample()}};
+  for (const auto& [name, config] : seeds) {
+    const std::string path = "../../fuzz/corpus/egress_config/" + name;  // from build/PRESET
+    const auto bytes = encode(config);
+    if (std::getenv("CORDON_REGENERATE") != nullptr) {
+      std::ofstream(path, std::ios::binary)
+          .write(reinterpret_cast<const char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
+    }
+    std::ifstream in(path, std::ios::binary);
+    const std::string there{std::istreambuf_iterator<char>(in), {}};
+    EXPECT_EQ(there.size(), bytes.size()) << path;
+    EXPECT_TRUE(decode_config(std::as_bytes(std::span(there)))) << path << " is of an older format";
+  }
 }
 
 TEST(Configuration, ThatIsNotExactlyOneIsNotTaken) {
@@ -209,6 +245,9 @@ TEST(Configuration, ThatIsNotExactlyOneIsNotTaken) {
   EXPECT_FALSE(decode_config(encode(config)));
   config = sample();
   config.listeners[0].role = static_cast<ListenerRole>(9);
+  EXPECT_FALSE(decode_config(encode(config)));
+  config = sample();
+  config.inner_ipv6 = kMostInnerSockets + 1;
   EXPECT_FALSE(decode_config(encode(config)));
   config = sample();
   config.rules.allow[0].host.name = "Not.Canonical";

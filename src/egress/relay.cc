@@ -131,18 +131,18 @@ bool Relay::run(Direction& direction, kernel::FdView from, kernel::FdView to) {
 }
 
 Relay::State Relay::pump(kernel::FdView client, kernel::FdView server, Turn turn) {
-  if (turn != Turn::kIn && !run(out_, client, server)) return State::kBroken;
-  if (turn != Turn::kOut && !only_out_ && !run(in_, server, client)) return State::kBroken;
+  if (turn != Turn::kIn && only_from_ != Side::kServer && !run(out_, client, server)) return State::kBroken;
+  if (turn != Turn::kOut && only_from_ != Side::kClient && !run(in_, server, client)) return State::kBroken;
   // A client whose one request was sent has nothing more to say: the answer's end is the end.
-  return is_delivered() && in_.finished ? State::kDone : State::kGoing;
+  return all_is_out() && in_.finished ? State::kDone : State::kGoing;
 }
 
 std::uint32_t Relay::wanted(Side side) const {
   const bool is_client = side == Side::kClient;
   const Direction& from = is_client ? out_ : in_;
   const Direction& to = is_client ? in_ : out_;
-  const bool may_read = is_client || !only_out_;
-  const bool may_write = !is_client || !only_out_;
+  const bool may_read = !only_from_ || *only_from_ == side;
+  const bool may_write = !only_from_ || *only_from_ != side;
   const bool reads = may_read && from.reads();
   const bool writes = may_write && (to.waiting() || (to.ended && !to.finished));
   return (reads ? static_cast<std::uint32_t>(EPOLLIN) : 0U) | (writes ? static_cast<std::uint32_t>(EPOLLOUT) : 0U);

@@ -69,10 +69,10 @@ class Relay {
   enum class Turn : std::uint8_t { kBoth, kOut, kIn };
   State pump(kernel::FdView client, kernel::FdView server, Turn turn);
 
-  /// The client is gone: what it has sent is still passed on, and nothing more is taken from the server.
-  void only_deliver() { only_out_ = true; }
-  /// Everything of the client's, its end included, has been passed on.
-  [[nodiscard]] bool is_delivered() const { return out_.finished || (out_.budget == 0 && !out_.waiting()); }
+  /// This side is gone: what it has sent is still passed on, and nothing more is taken from the other.
+  void only_deliver(Side from) { only_from_ = from; }
+  /// Everything of that side's, its end included, has been passed on.
+  [[nodiscard]] bool is_delivered() const { return only_from_ == Side::kServer ? in_.finished : all_is_out(); }
 
   /// epoll events that can take the relay further.
   [[nodiscard]] std::uint32_t wanted(Side side) const;
@@ -108,8 +108,9 @@ class Relay {
   Step end_of(Direction& direction);
   bool run(Direction& direction, kernel::FdView from, kernel::FdView to);
   void release(Direction& direction);
+  [[nodiscard]] bool all_is_out() const { return out_.finished || (out_.budget == 0 && !out_.waiting()); }
 
-  bool only_out_ = false;
+  std::optional<Side> only_from_;
   RelayShared& shared_;
   Direction out_, in_;  ///< from the client, to the client
 };

@@ -26,13 +26,14 @@ std::uint32_t Tally::row_for(Row row) {
   const bool unreached = row.verdict != Verdict::kAdmitted && row.verdict != Verdict::kGateAdmitted;
   const bool full =
       rows_.size() >= most_ || (dns && dns_rows_ >= most_ / 2) || (unreached && unreached_rows_ >= most_ - most_ / 4);
-  if (full && (!row.host.empty() || row.port != 0)) {
+  const bool published = row.via == Via::kPublished;  // a few ports, which the target does not choose
+  if (full && !published && (!row.host.empty() || row.port != 0)) {
     row.host.clear();
     row.port = 0;
     return row_for(std::move(row));
   }
   if (dns) ++dns_rows_;
-  if (unreached) ++unreached_rows_;
+  if (unreached && !published) ++unreached_rows_;
   row.id = static_cast<std::uint32_t>(rows_.size());
   ids_.emplace(std::move(key), row.id);
   rows_.push_back(std::move(row));

@@ -2,7 +2,7 @@
 // rows that changed are told to the supervisor when it has room for them. Beyond the bound of rows the count goes on in
 // one row per verdict without a host, so that no flood of names costs memory or a count. DNS gets half of the rows at
 // most, and all that was not reached three quarters: whoever asks for many names must not thereby hide where it tried
-// to connect, nor who is refused often where it sent something.
+// to connect, nor who is refused often where it sent something. Published ports, which are few, always have theirs.
 #pragma once
 
 #include <cstddef>

@@ -1,7 +1,7 @@
 // Internet sockets: endpoints, streams, datagrams that keep the address they were sent to, and splice(2).
 //
 // Everything here is non-blocking and close-on-exec from birth, and no call raises SIGPIPE. No socket made here sets
-// SO_REUSEADDR or SO_REUSEPORT.
+// SO_REUSEADDR or SO_REUSEPORT, but for listening_socket().
 #pragma once
 
 #include <fcntl.h>
@@ -84,6 +84,27 @@ inline Sys<void> connect(FdView socket, const Endpoint& to) {
   return done(::connect(socket.get(), address.get(), address.size), "connect");
 }
 
+/// Back to what socket(2) made (connect(2), AF_UNSPEC): what stood is reset, what was not read or sent is lost.
+inline Sys<void> disconnect(FdView socket) {
+  sockaddr none{};
+  none.sa_family = AF_UNSPEC;
+  return done(::connect(socket.get(), &none, sizeof none), "connect(AF_UNSPEC)");
+}
+
+/// A TCP socket of this network namespace that listens at `at` and nowhere else. SO_REUSEADDR: connections of an
+/// earlier one that linger are in nobody's way; a socket that listens there is (EADDRINUSE).
+inline Sys<Fd> listening_socket(const Endpoint& at) {
+  CORDON_TRY(Fd socket, stream_socket(at.family));
+  constexpr int kOn = 1;
+  CORDON_OK(done(::setsockopt(socket.get(), SOL_SOCKET, SO_REUSEADDR, &kOn, sizeof kOn), "setsockopt"));
+  if (at.family == AF_INET6)
+    CORDON_OK(done(::setsockopt(socket.get(), IPPROTO_IPV6, IPV6_V6ONLY, &kOn, sizeof kOn), "setsockopt"));
+  SocketAddress address = to_socket_address(at);
+  CORDON_OK(done(::bind(socket.get(), address.get(), address.size), "bind"));
+  CORDON_OK(done(::listen(socket.get(), SOMAXCONN), "listen"));
+  return socket;
+}
+
 struct Accepted {
   Fd socket;
   Endpoint peer;
@@ -127,6 +148,22 @@ inline Sys<int> pending_error(FdView socket) {
   socklen_t size = sizeof code;
   if (::getsockopt(socket.get(), SOL_SOCKET, SO_ERROR, &code, &size) < 0) return failed("getsockopt(SO_ERROR)");
   return code;
+}
+/// tcp(7)'s tcpi_state: TCP_ESTABLISHED, TCP_CLOSE, …
+inline Sys<int> tcp_state(FdView socket) {
+  tcp_info info{};
+  socklen_t size = sizeof info;
+  if (::getsockopt(socket.get(), IPPROTO_TCP, TCP_INFO, &info, &size) < 0) return failed("getsockopt(TCP_INFO)");
+  return info.tcpi_state;
+}
+/// A number that no other network namespace of this boot has (Linux 5.14; before, ENOPROTOOPT).
+inline Sys<std::uint64_t> network_of(FdView socket) {
+  constexpr int kNetnsCookie = 71;
+  std::uint64_t cookie = 0;
+  socklen_t size = sizeof cookie;
+  if (::getsockopt(socket.get(), SOL_SOCKET, kNetnsCookie, &cookie, &size) < 0)
+    return failed("getsockopt(SO_NETNS_COOKIE)");
+  return cookie;
 }
 inline Sys<void> shutdown_write(FdView socket) { return done(::shutdown(socket.get(), SHUT_WR), "shutdown"); }
 

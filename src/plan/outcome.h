@@ -60,6 +60,15 @@ struct Destination {
   friend bool operator==(const Destination&, const Destination&) = default;
 };
 
+/// What came in by a published port.
+struct Inbound {
+  std::uint16_t port = 0;
+  std::uint64_t count = 0;                    ///< connections that reached the target
+  std::uint64_t refused = 0;                  ///< nothing listened, or a bound was met
+  std::uint64_t bytes_out = 0, bytes_in = 0;  ///< from the target, to it
+  friend bool operator==(const Inbound&, const Inbound&) = default;
+};
+
 /// An address of the internet that a watched run named to connect(2) or to send to: what it said, as with every
 /// observation. Whether it got there is not known, nor under which name it knew it.
 struct ReachedAddress {
@@ -99,6 +108,7 @@ struct Outcome {
   std::vector<ExecAttempt> exec_attempts;  ///< refused ones, deduplicated, bounded
   std::uint64_t exec_attempts_total = 0;
   std::vector<Destination> destinations;  ///< of a run with a way out, each once, bounded
+  std::vector<Inbound> inbound;           ///< one for each published port that somebody came to, by port
   std::vector<Lapse> lapses;
   Observations observations;            ///< of a run that was watched (Plan::watching)
   std::vector<ReachedAddress> reached;  ///< likewise; each address and port once, in the order of first sight, bounded

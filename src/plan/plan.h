@@ -260,6 +260,22 @@ struct Listen {
   friend bool operator==(const Listen&, const Listen&) = default;
 };
 
+/// Unconnected TCP sockets of the new network namespace. The supervisor gets them, for the broker, which connects them
+/// to what listens on a published port inside, and uses each again: how many there are is how many connections there
+/// can be at once.
+struct SocketPool {
+  std::uint16_t count = 0;
+  bool ipv6 = false;  ///< of this family, else of IPv4
+  friend bool operator==(const SocketPool&, const SocketPool&) = default;
+};
+
+/// The host reaches what the target listens on at this port, by the same port of the host's 127.0.0.1 and ::1 and of
+/// no other address. The supervisor listens there before the launcher starts; the launcher never hears of it.
+struct Publish {
+  std::uint16_t port = 0;
+  friend bool operator==(const Publish&, const Publish&) = default;
+};
+
 /// The target's resource limits that need no cgroup (setrlimit(2)); lowered only.
 struct ResourceLimit {
   std::uint32_t resource = 0;  ///< RLIMIT_*
@@ -320,10 +336,10 @@ struct Execute {
   friend bool operator==(const Execute&, const Execute&) = default;
 };
 
-using Any =
-    std::variant<EnterNamespaces, BuildRoot, MakeDirectory, MakeSymlink, MakeFile, Bind, MountProc, MountDev,
-                 MountTmpfs, Mask, Pin, StubOverlay, PrivateOverlay, HoldPoint, EnterRoot, Loopback, LocalNetwork,
-                 Redirect, Listen, ResourceLimit, RunAs, DropPrivileges, Landlock, Filter, Execute>;
+using Any = std::variant<EnterNamespaces, BuildRoot, MakeDirectory, MakeSymlink, MakeFile, Bind, MountProc, MountDev,
+                         MountTmpfs, Mask, Pin, StubOverlay, PrivateOverlay, HoldPoint, EnterRoot, Loopback,
+                         LocalNetwork, Redirect, Listen, SocketPool, Publish, ResourceLimit, RunAs, DropPrivileges,
+                         Landlock, Filter, Execute>;
 
 }  // namespace step
 

@@ -25,17 +25,19 @@
 namespace cordon::plan::wire {
 
 inline constexpr std::uint64_t kMagic = 0x4e414c5044524f43;  // "CORDPLAN"
-inline constexpr std::uint32_t kVersion = 5;
+inline constexpr std::uint32_t kVersion = 6;
 inline constexpr std::uint32_t kMostRecords = 65'535;
 inline constexpr std::size_t kMostHoldPoints = 1'024;
 inline constexpr std::uint32_t kMostListeners = 600;
+inline constexpr std::uint64_t kMostPooled = 256;  ///< sockets of one family
 inline constexpr std::size_t kMostBytes = 32U << 20;
 inline constexpr std::uint64_t kLongestTimeMs = 1'000'000'000'000;  // in nanoseconds it still is 64 bits
 inline constexpr std::size_t kLongestPath = 4'095;
 inline constexpr std::size_t kLongestName = 255;
 using BuildId = std::array<char, 32>;
 /// One per alternative of plan::step::Any, in its order, but for HoldPoint, which is a kMask or a kPin here: the
-/// supervisor made what it masks or pins. kLandlockRule continues the kLandlock before it, kStub the kStubOverlay.
+/// supervisor made what it masks or pins; and but for Publish, which is the supervisor's alone. kLandlockRule continues
+/// the kLandlock before it, kStub the kStubOverlay.
 enum class Op : std::uint16_t {
   kEnterNamespaces = 1,
   kBuildRoot,
@@ -55,6 +57,7 @@ enum class Op : std::uint16_t {
   kLocalNetwork,
   kRedirect,
   kListen,
+  kSocketPool,
   kResourceLimit,
   kRunAs,
   kDropPrivileges,
@@ -64,7 +67,7 @@ enum class Op : std::uint16_t {
   kLandlockRule,
   kStub,
 };
-inline constexpr std::size_t kOps = 26;
+inline constexpr std::size_t kOps = 27;
 
 /// `size` bytes at `offset` of the table. Of a string: without its NUL, which follows.
 struct Ref {
@@ -118,6 +121,7 @@ inline constexpr std::uint32_t kRedirected = 1U << 14;         ///< Listen: what
 ///         PrivateOverlay {as Bind: device, inode, type, birth_ns; of the place: device, inode, birth_ns}
 ///         LocalNetwork {family, address: its first 8 bytes, the rest}  Redirect {port}
 ///         Listen {SOCK_STREAM or SOCK_DGRAM, family, port, address: its first 8 bytes, the rest}
+///         SocketPool {family, count}
 ///         ResourceLimit {resource, soft, hard}  RunAs {uid, gid}  Landlock {handled, scoped, abi}  its rules {access}
 ///         Filter {flags}
 ///   refs  the target first; then: EnterNamespaces {uid map, gid map (as the files of user_namespaces(7) want them),
@@ -167,6 +171,7 @@ inline constexpr std::array<Shape, kOps> kShapes = [] {
       {Phase::kNetwork, kAny, 3, 0, {}},
       {Phase::kNetwork, kAtMostOnce, 1, kIpv6Too, {}},
       {Phase::kNetwork, kAny, 5, kRedirected, {}},
+      {Phase::kNetwork, kAny, 2, 0, {}},
       {Phase::kTarget, kAny, 3, 0, {}},
       {Phase::kTarget, kAtMostOnce, 2, 0, {}},
       {Phase::kTarget, kOnce, 0, 0, {}},
@@ -280,32 +285,6 @@ class View {
   const char* table_ = nullptr;
 };
 
-/// But for the numbers, and where in their tables the texts stand.
-inline bool same_texts(const View& one, const View& other, std::size_t index) {
-  const Record a = one.record(index);
-  const Record b = other.record(index);
-  bool same = a.op == b.op && a.step == b.step && a.flags == b.flags;
-  for (std::size_t i = 0; i < a.refs.size(); ++i) {
-    same = same && a.refs[i].size == b.refs[i].size &&
-           std::memcmp(one.string(a.refs[i]), other.string(b.refs[i]), a.refs[i].size) == 0;
-  }
-  return same;
-}
-
-/// Both enter the same namespaces, with the same ids. Not looked at: the time limit, which no namespace has.
-inline bool same_opening(const View& one, const View& other) {
-  return same_texts(one, other, 0) && one.record(0).args[0] == other.record(0).args[0];
-}
-
-/// `plan` is a whole one, and begins so.
-inline bool begins_with(const View& plan, const View& beginning) {
-  if (plan.size() <= beginning.size() || !same_opening(plan, beginning)) return false;
-  for (std::size_t i = 1; i < beginning.size(); ++i) {
-    if (!same_texts(plan, beginning, i) || plan.record(i).args != beginning.record(i).args) return false;
-  }
-  return true;
-}
-
 inline auto malformed(Fault fault, std::uint16_t step = 0) { return base::fail(Malformed{fault, step}); }
 
 inline base::Result<View, Malformed> View::decode(std::span<const std::byte> bytes, Extent extent) {
@@ -352,13 +331,15 @@ inline View::Check View::check_all(Extent extent) const {
   }
   const auto count = [&](Op op) { return seen[static_cast<std::size_t>(op) - 1]; };
   if (count(Op::kLocalNetwork) > 2 || count(Op::kListen) > kMostListeners) return malformed(Fault::kOrder);
+  if (count(Op::kSocketPool) > 2) return malformed(Fault::kOrder);
   return {};
 }
 
 /// What is thrown away with its mount namespace where the plan turns out to begin otherwise.
 inline bool View::may_begin(const Record& record) {
-  constexpr std::array kHarmless = {Op::kEnterNamespaces, Op::kLocalNetwork, Op::kRedirect, Op::kListen, Op::kBuildRoot,
-                                    Op::kMakeDirectory,   Op::kMakeSymlink,  Op::kMakeFile, Op::kMask};
+  constexpr std::array kHarmless = {Op::kEnterNamespaces, Op::kLocalNetwork, Op::kRedirect,      Op::kListen,
+                                    Op::kSocketPool,      Op::kBuildRoot,    Op::kMakeDirectory, Op::kMakeSymlink,
+                                    Op::kMakeFile,        Op::kMask};
   for (const Op op : kHarmless) {
     if (record.op == op) return true;
   }
@@ -450,6 +431,8 @@ inline bool View::is_value(const Record& record) const {
     case Op::kListen:
       return (args[0] == SOCK_STREAM || (args[0] == SOCK_DGRAM && record.flags == 0)) && is_family(args[1]) &&
              is_port(args[2]);
+    case Op::kSocketPool:
+      return is_family(args[0]) && args[1] != 0 && args[1] <= kMostPooled;
     case Op::kResourceLimit:
       return args[0] <= UINT32_MAX && args[1] <= args[2];
     case Op::kRunAs:

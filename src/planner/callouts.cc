@@ -39,6 +39,7 @@ class Review {
     for (const PathGrant& grant : policy_.read) read(grant);
     for (const PathGrant& grant : policy_.write) write(grant);
     for (const policy::Text& port : policy_.host_services) host_service(port);
+    for (const policy::Text& port : policy_.publish) published(port);
     shield_callouts(policy_, facts_, out_);
     exec();
     if (policy_.pin.empty()) {
@@ -175,6 +176,14 @@ class Review {
   void host_service(const policy::Text& port) {
     add("host-service",
         fmt::format("host_services: whatever listens on port {} of this host is reached as by a local user",
+                    base::shown(port.value)),
+        port.at.span);
+  }
+
+  void published(const policy::Text& port) {
+    add("published-port",
+        fmt::format("publish: every program and user of this host, and a page in a browser, can talk to whatever "
+                    "the target listens on at port {}",
                     base::shown(port.value)),
         port.at.span);
   }

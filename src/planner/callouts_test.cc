@@ -52,6 +52,8 @@ const std::vector<Case>& cases() {
       {"env-not-set", [](H, P p) { p.env("TOKEN"); }, "TOKEN"},
       {"home-is-tmp", [](H, P) {}, "/tmp", 0},
       {"no-pin", [](H, P) {}, "pin", 1},
+      {"published-port", [](H, P p) { p.policy.publish.push_back({"8080", {{"m.yaml", 2, 1, 1}, ""}}); },
+       "every program and user of this host"},
       {"grant-in-tmp", [](H h, P p) { h.directory("/tmp/d", 1000), p.read("/tmp/d"); }, "/tmp/d"},
       {"grant-unresolvable",
        [](H h, P p) {

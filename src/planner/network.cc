@@ -30,6 +30,11 @@ constexpr std::uint16_t kProxyPort = 128;
 
 constexpr std::size_t kMostPorts = 256;  // a listener for each, of both families
 constexpr std::size_t kMostServices = 16;
+constexpr std::size_t kMostPublished = 16;
+/// Connections by published ports at once. The supervisor has all the sockets twice for a moment, and 1,024
+/// descriptors.
+constexpr std::uint16_t kPooled = 128;
+constexpr std::uint16_t kFirstFreePort = 1'024;
 
 constexpr auto kMeaning = network::SuffixMeaning::kBelowOnly;
 
@@ -68,7 +73,7 @@ void check_services(Draft& draft) {
   };
   for (const policy::Text& text : draft.policy.host_services) {
     const auto port = network::parse_port(text.value);
-    if (!port) refuse(text.at.span, port.error().message, port.error().hint);
+    if (!port) refuse(text.at.span, "host_services: " + port.error().message, port.error().hint);
     if (port && std::ranges::find(kOwn, *port) != kOwn.end())
       refuse(text.at.span,
              fmt::format("host_services: port {} is Cordon's own inside, so no service can be reached at it", *port),
@@ -76,6 +81,40 @@ void check_services(Draft& draft) {
   }
   if (services_of(draft.policy).size() > kMostServices)
     refuse(draft.policy.host_services.front().at.span, fmt::format("host_services: at most {} ports", kMostServices),
+           "name the ports that are needed");
+}
+
+/// What stands on this port of the loopback inside, so that the target cannot.
+std::string_view taken_inside(const Draft& draft, std::uint16_t port) {
+  if (services_of(draft.policy).contains(port)) return "host_services leads to the host's own service there";
+  if (lacks(draft.facts, Feature::kNatRedirect) && ports_of(draft.policy).contains(port))
+    return "this kernel has no nf_tables, so network: takes the port";
+  return {};
+}
+
+void check_published(Draft& draft) {
+  const std::vector<policy::Text>& all = draft.policy.publish;
+  const auto refuse = [&](const policy::Text& text, std::string message, std::string mend) {
+    draft.refuse(Code::kNetworkRuleInvalid, text.at.span, std::move(message), std::move(mend));
+    draft.items.back().is_grant = true;
+  };
+  std::set<std::uint16_t> seen;
+  for (const policy::Text& text : all) {
+    const auto port = network::parse_port(text.value);
+    if (!port) {
+      refuse(text, "publish: " + port.error().message, port.error().hint);
+    } else if (*port < kFirstFreePort) {
+      refuse(text, fmt::format("publish: the target has no right to listen on port {}", *port),
+             "let it listen on a port from 1024 on, and publish that");
+    } else if (!seen.insert(*port).second) {
+      refuse(text, fmt::format("publish: port {} is there twice", *port), "name it once");
+    } else if (const auto why = taken_inside(draft, *port); !why.empty()) {
+      refuse(text, fmt::format("publish: the target cannot listen on port {}: {}", *port, why),
+             "let the target listen on another port");
+    }
+  }
+  if (all.size() > kMostPublished)
+    refuse(all[kMostPublished], fmt::format("publish: at most {} ports", kMostPublished),
            "name the ports that are needed");
 }
 
@@ -194,9 +233,10 @@ bool has_way_out(const policy::Policy& policy) {
 }
 
 void check_network(Draft& draft) {
-  if (!has_way_out(draft.policy)) return;
+  if (!has_way_out(draft.policy) && draft.policy.publish.empty()) return;
   for (const policy::NetworkRule& rule : draft.policy.network) check_rule(draft, rule);
   check_services(draft);
+  check_published(draft);
   if (const plan::FeatureFact& fact = draft.facts.feature(Feature::kNetNamespace);
       lacks(draft.facts, Feature::kNetNamespace) && draft.policy.posture.allow_degraded) {
     // Without --allow-degraded the missing namespace is refused anyway.
@@ -204,7 +244,7 @@ void check_network(Draft& draft) {
                 "without a network of its own the target's connections cannot be held to the rules" + cause_of(fact),
                 fact.mend);
   }
-  if (lacks(draft.facts, Feature::kNatRedirect)) check_listeners(draft);
+  if (lacks(draft.facts, Feature::kNatRedirect) && has_way_out(draft.policy)) check_listeners(draft);
 }
 
 /// Whose word it is that names may lead into an inner network.
@@ -216,7 +256,7 @@ void note_opened(Draft& draft) {
   }
 }
 
-void connect_network(Draft& draft) {
+void let_out(Draft& draft) {
   if (!has_way_out(draft.policy)) return;
   note_opened(draft);
   draft.plan.egress = egress_of(draft);
@@ -231,6 +271,24 @@ void connect_network(Draft& draft) {
     listen_for_services(draft, {});
   }
   listen_at_all(draft, ListenFor::kDnsUdp, kDnsPort, "names");
+}
+
+void let_in(Draft& draft) {
+  if (draft.policy.publish.empty()) return;
+  const std::string reason = "publish";
+  draft.step(step::SocketPool{.count = kPooled, .ipv6 = false}, Layer::kNetwork, reason);
+  if (!lacks(draft.facts, Feature::kIpv6))
+    draft.step(step::SocketPool{.count = kPooled, .ipv6 = true}, Layer::kNetwork, reason);
+  for (const policy::Text& text : draft.policy.publish) {
+    const auto port = network::parse_port(text.value);
+    draft.step(step::Publish{.port = port ? *port : std::uint16_t{0}}, Layer::kNetwork, reason);
+    draft.plan.steps.back().at = text.at.span;
+  }
+}
+
+void connect_network(Draft& draft) {
+  let_out(draft);
+  let_in(draft);
 }
 
 std::string proxy_address() { return fmt::format("http://127.0.0.1:{}", kProxyPort); }

@@ -36,6 +36,10 @@ std::vector<std::string> network_of(const plan::Plan& plan) {
     if (const auto* listen = std::get_if<step::Listen>(&one.act))
       out.push_back(std::string(plan::listen_name(listen->what)) + " " + listen->address + " " +
                     std::to_string(listen->port));
+    if (const auto* pool = std::get_if<step::SocketPool>(&one.act))
+      out.push_back("pool " + std::to_string(pool->count) + (pool->ipv6 ? " ipv6" : " ipv4"));
+    if (const auto* publish = std::get_if<step::Publish>(&one.act))
+      out.push_back("publish " + std::to_string(publish->port) + " of line " + std::to_string(one.at.line));
     if (std::holds_alternative<step::Loopback>(one.act)) out.emplace_back("loopback");
     if (std::holds_alternative<step::BuildRoot>(one.act)) out.emplace_back("root");
   }
@@ -186,6 +190,80 @@ TEST(NetworkPlan, HostServicesOnPortsThatAreTakenInsideOrTooManyAreRefused) {
   EXPECT_TRUE(std::holds_alternative<plan::Refusal>(host.plan(with_services(many))));
   many.pop_back();
   must_plan(host.plan(with_services(many)));
+}
+
+policy::Policy publishing(std::vector<std::string> ports) {
+  policy::Policy policy = reaching({});
+  std::uint32_t line = 3;
+  for (std::string& port : ports) policy.publish.push_back({std::move(port), {{"m.yaml", line++, 1, 1}, ""}});
+  return policy;
+}
+
+TEST(NetworkPlan, APublishedPortIsAWayInAndNoWayOut) {
+  FakeHost host = with_script("#!/bin/sh");
+  const plan::Plan plan = must_plan(host.plan(publishing({"5173", "8080"})));
+  EXPECT_THAT(network_of(plan), ElementsAre("pool 128 ipv4", "pool 128 ipv6", "publish 5173 of line 3",
+                                            "publish 8080 of line 4", "root", "loopback"));
+  EXPECT_FALSE(plan.egress.has_value());
+  EXPECT_THAT(resolver_settings(publishing({"5173"})), ::testing::Not(HasSubstr("nameserver")));
+  host.facts.feature(Feature::kIpv6).state = plan::Availability::kNo;
+  EXPECT_THAT(network_of(must_plan(host.plan(publishing({"5173"})))),
+              ElementsAre("pool 128 ipv4", "publish 5173 of line 3", "root", "loopback"));
+}
+
+TEST(NetworkPlan, APublishedPortStandsBesideAWayOut) {
+  FakeHost host = with_script("#!/bin/sh");
+  policy::Policy policy = publishing({"5173"});
+  policy.network.push_back({"a.example", "443", "", {{"m.yaml", 2, 1, 1}, ""}});
+  const auto steps = network_of(must_plan(host.plan(policy)));
+  EXPECT_THAT(steps, ::testing::IsSupersetOf({"redirect 1 both", "pool 128 ipv4", "publish 5173 of line 3"}));
+  EXPECT_THAT(steps, ::testing::Not(::testing::Contains("loopback")));
+}
+
+/// The message of the one problem, behind its line; "" where there is none.
+std::string problem(const Verdict& verdict) {
+  const auto* refusal = std::get_if<plan::Refusal>(&verdict);
+  if (refusal == nullptr) return {};
+  const plan::RefusedItem& item = refusal->items.front();
+  return std::to_string(item.at.line) + ": " + item.code + ": " + item.message;
+}
+
+TEST(NetworkPlan, APortThatCannotBePublishedIsRefusedAtItsLine) {
+  FakeHost host = with_script("#!/bin/sh");
+  for (const char* wrong : {"0", "65536", "8000-8001", "*", "localhost:8080", ""})
+    EXPECT_THAT(problem(host.plan(publishing({"5173", wrong}))),
+                ::testing::StartsWith("4: network-rule-invalid: publish: "))
+        << wrong;
+  EXPECT_THAT(problem(host.plan(publishing({"1023"}))), HasSubstr("no right to listen on port 1023"));
+  EXPECT_THAT(problem(host.plan(publishing({"5173", "8080", "5173"}))),
+              ::testing::AllOf(::testing::StartsWith("5: "), HasSubstr("port 5173 is there twice")));
+  std::vector<std::string> many;
+  for (int port = 2000; port < 2017; ++port) many.push_back(std::to_string(port));
+  EXPECT_THAT(problem(host.plan(publishing(many))), HasSubstr("at most 16 ports"));
+  many.pop_back();
+  EXPECT_EQ(problem(host.plan(publishing(many))), "");
+  EXPECT_EQ(problem(host.plan(publishing({"1024", "65535"}))), "");
+}
+
+TEST(NetworkPlan, APortThatTheTargetCannotHaveIsNotPublished) {
+  FakeHost host = with_script("#!/bin/sh");
+  policy::Policy policy = publishing({"5432"});
+  policy.host_services.push_back({"5432", {{"m.yaml", 9, 1, 1}, ""}});
+  EXPECT_THAT(problem(host.plan(policy)), HasSubstr("host_services leads to the host's own service there"));
+  policy = publishing({"8443"});
+  policy.network.push_back({"a.example", "8443", "", {{"m.yaml", 2, 1, 1}, ""}});
+  EXPECT_EQ(problem(host.plan(policy)), "") << "the redirect takes no port";
+  host.facts.feature(Feature::kNatRedirect).state = plan::Availability::kNo;
+  EXPECT_THAT(problem(host.plan(policy)), HasSubstr("no nf_tables, so network: takes the port"));
+  EXPECT_EQ(problem(host.plan(publishing({"8443"}))), "") << "which a published port does not need";
+}
+
+TEST(NetworkPlan, WithoutANetworkOfItsOwnNothingIsPublished) {
+  FakeHost host = with_script("#!/bin/sh");
+  host.facts.feature(Feature::kNetNamespace).state = plan::Availability::kNo;
+  policy::Policy policy = publishing({"5173"});
+  policy.posture.allow_degraded = true;
+  EXPECT_THAT(problem(host.plan(policy)), HasSubstr("without a network of its own"));
 }
 
 TEST(NetworkPlan, SaysWhoseWordAnOpenedBlockIs) {

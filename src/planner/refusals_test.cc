@@ -79,7 +79,7 @@ const std::vector<Case>& cases() {
        },
        "limits.memory", "remove"},
       {"wx", Code::kNotSupportedYet, [](H, P p) { p.policy.wx.push_back({"~/x", "/home/me/x", {{"m.yaml", 2, 1, 1}, ""}}); }, "wx", ""},
-      {"publish", Code::kNotSupportedYet, [](H, P p) { p.policy.publish.push_back({"80", {{"m.yaml", 2, 1, 1}, ""}}); }, "publish", ""},
+      {"devices", Code::kNotSupportedYet, [](H, P p) { p.policy.devices.push_back({"/dev/kvm", {{"m.yaml", 2, 1, 1}, ""}}); }, "devices", ""},
       // Any path.
       {"a directory that may not be searched", Code::kPathCannotBeChecked,
        [](H h, P p) {

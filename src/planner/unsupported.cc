@@ -45,8 +45,6 @@ void refuse_limits(Draft& draft, const policy::Limits& limits) {
 
 void refuse_unsupported(Draft& draft) {
   const policy::Policy& policy = draft.policy;
-  refuse_each(draft, policy.publish,
-              {"'publish'", Layer::kNetwork, "remove the line; the host cannot reach the target's ports yet"});
   refuse_each(draft, policy.agent,
               {"'agent'", Layer::kNetwork, "remove the line; the target cannot ask an agent to sign yet"});
   refuse_each(draft, policy.wx,

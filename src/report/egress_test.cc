@@ -2,6 +2,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <nlohmann/json.hpp>
+
 #include "report/json.h"
 #include "report/report.h"
 
@@ -112,6 +114,25 @@ TEST(EgressReport, ARequestThatAsksForNoTunnelIsUntunneled) {
   EXPECT_THAT(verdict_event(report), HasSubstr(R"("untunneled":[{"host":"a.example","port":443}])"));
   EXPECT_THAT(words(report), HasSubstr("a request to the proxy for a.example:443 that asks for no tunnel"));
   EXPECT_THAT(verdict_event(report_of({})), Not(HasSubstr("untunneled")));
+}
+
+TEST(EgressReport, WhatCameInIsForWhoAsks) {
+  plan::Plan plan;
+  plan.requested = {plan::Layer::kNetwork};
+  plan::Outcome outcome;
+  outcome.executed = true;
+  outcome.inbound = {{.port = 5173, .count = 12, .refused = 1, .bytes_out = 900, .bytes_in = 80},
+                     {.port = 8080, .count = 1}};
+  const Report report = make_report(plan, outcome);
+  EXPECT_EQ(words(report), "");
+  const std::string all = everything(report, Style{.colour = false, .width = 200});
+  EXPECT_THAT(all, HasSubstr("published: port 5173 was reached 12 times, and once in vain"));
+  EXPECT_THAT(all, HasSubstr("published: port 8080 was reached once\n"));
+  const auto event = nlohmann::json::parse(verdict_event(report));
+  EXPECT_EQ(
+      event["inbound"].dump(),
+      R"([{"bytes_in":80,"bytes_out":900,"count":12,"port":5173,"refused":1},{"bytes_in":0,"bytes_out":0,"count":1,"port":8080}])");
+  EXPECT_FALSE(nlohmann::json::parse(verdict_event(make_report(plan, {}))).contains("inbound"));
 }
 
 TEST(Report, AFlagSaysAsMuchAsALineOfAManifest) {

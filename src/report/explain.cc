@@ -122,6 +122,13 @@ void take_run(const Json& record, Report& report) {
   report.denials_total = number_at(record, "denied_total");
   take_programs(record, report.observed);
   each(record, "egress", [&](const Json& one) { report.destinations.push_back(destination_of(one)); });
+  each(record, "inbound", [&](const Json& one) {
+    report.inbound.push_back({.port = static_cast<std::uint16_t>(number_at(one, "port")),
+                              .count = number_at(one, "count"),
+                              .refused = number_at(one, "refused"),
+                              .bytes_out = number_at(one, "bytes_out"),
+                              .bytes_in = number_at(one, "bytes_in")});
+  });
   each(record, "lapses", [&](const Json& one) {
     report.lapses.push_back(
         {.layer = layer_at(one), .what = text_at(one, "what"), .mend = text_at(one, "mend"), .step = {}, .target = {}});

@@ -159,6 +159,14 @@ Json destination_json(const plan::Destination& one) {
   return out;
 }
 
+Json inbound_json(const plan::Inbound& one) {
+  Json out = {{"port", one.port}, {"count", one.count}};
+  if (one.refused > 0) out["refused"] = one.refused;
+  out["bytes_out"] = one.bytes_out;
+  out["bytes_in"] = one.bytes_in;
+  return out;
+}
+
 /// The fields that there always were, each host and port once, and all that is known beside them.
 void put_egress(Json& out, const std::vector<plan::Destination>& all) {
   std::uint64_t connections = 0;
@@ -222,6 +230,7 @@ void put_run(Json& out, const Report& report) {
     out["signal_name"] = signal_name(report.signal);
   }
   put_egress(out, report.destinations);
+  put_list(out, "inbound", report.inbound, inbound_json);
   out["report"] = posture_json(report.layers);
   put_text(out, "posture_shortfall", shortfall(report));
   put_list(out, "lapses", report.lapses, lapse_json);

@@ -124,6 +124,11 @@ void fields(Json& out, const step::Listen& listen) {
   out["address"] = listen.address;
   out["port"] = listen.port;
 }
+void fields(Json& out, const step::SocketPool& pool) {
+  out["count"] = pool.count;
+  out["ipv6"] = pool.ipv6;
+}
+void fields(Json& out, const step::Publish& publish) { out["port"] = publish.port; }
 void fields(Json& out, const step::ResourceLimit& limit) {
   out["resource"] = resource_name(limit.resource);
   out["soft"] = limit.soft;

@@ -138,6 +138,12 @@ std::string what(const step::Any& act) {
           [](const step::Listen& listen) {
             return fmt::format("{}  {} port {}", plan::listen_name(listen.what), listen.address, listen.port);
           },
+          [](const step::SocketPool& pool) {
+            return fmt::format("{} sockets of {} to come in by", pool.count, pool.ipv6 ? "IPv6" : "IPv4");
+          },
+          [](const step::Publish& publish) {
+            return fmt::format("this host's 127.0.0.1 and ::1 port {} lead to the same port inside", publish.port);
+          },
           [](const step::ResourceLimit& limit) {
             return fmt::format("{}  soft {} hard {}", resource_name(limit.resource), limit.soft, limit.hard);
           },
@@ -162,6 +168,8 @@ std::string_view group_of(const plan::Step& step) {
                         [](const step::LocalNetwork&) -> std::string_view { return "Network"; },
                         [](const step::Redirect&) -> std::string_view { return "Network"; },
                         [](const step::Listen&) -> std::string_view { return "Network"; },
+                        [](const step::SocketPool&) -> std::string_view { return "Network"; },
+                        [](const step::Publish&) -> std::string_view { return "Network"; },
                         [](const step::ResourceLimit&) -> std::string_view { return "Lock-down"; },
                         [](const step::RunAs&) -> std::string_view { return "Lock-down"; },
                         [](const step::DropPrivileges&) -> std::string_view { return "Lock-down"; },

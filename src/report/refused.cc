@@ -47,7 +47,18 @@ void word_execve(const Failure& failure, plan::RefusedItem& item) {
   }
 }
 
+/// The host's side of a published port: somebody else has it.
+void word_publish(const Failure& failure, plan::RefusedItem& item) {
+  item.code = "port-taken";
+  item.blame = plan::Blame::kHost;
+  item.layer = failure.layer;
+  item.message = fmt::format("publish: {} of this host is taken: something listens there already",
+                             base::shown(failure.error.subject));
+  item.mend = "end what listens there, or publish another port, on which the target then has to listen";
+}
+
 void word_step(const Failure& failure, plan::RefusedItem& item) {
+  if (failure.step == "publish" && failure.error.code == EADDRINUSE) return word_publish(failure, item);
   item.code = "step-failed";
   item.blame = plan::Blame::kHost;
   item.layer = failure.layer;

@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cerrno>
+
 #include "report/json.h"
 
 namespace cordon::report {
@@ -57,6 +59,22 @@ TEST(Refused, SourceBytesThatCouldForgeATerminalAreEscapedInTheExcerpt) {
       .code = "unsafe", .at = {.file = "m.yaml", .line = 1, .column = 13}, .message = "no", .hint = ""};
   EXPECT_THAT(text(refused(base::Diagnostics{diagnostic}), hostile, {}, Style{}),
               testing::Not(testing::HasSubstr("\x1b")));
+}
+
+TEST(Refused, APublishedPortThatIsTakenIsSaidAsThatAndNotAsAWeaknessOfTheHost) {
+  Report report;
+  report.failure = Failure{.error = {.operation = "bind", .subject = "127.0.0.1:5173", .code = EADDRINUSE, .step = {7}},
+                           .step = "publish",
+                           .reason = "publish",
+                           .at = {.file = "m.yaml", .line = 4, .column = 11}};
+  const Refused taken = refused(report);
+  EXPECT_EQ(taken.exit_code, 125);
+  EXPECT_EQ(reason_code(taken), "port-taken");
+  EXPECT_EQ(reason(taken), "publish: 127.0.0.1:5173 of this host is taken: something listens there already");
+  EXPECT_EQ(taken.items.front().at.line, 4);
+  EXPECT_THAT(taken.items.front().mend, testing::HasSubstr("publish another port"));
+  report.failure->error.code = EACCES;
+  EXPECT_EQ(reason_code(refused(report)), "step-failed");
 }
 
 }  // namespace

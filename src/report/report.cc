@@ -227,6 +227,7 @@ Report make_report(const plan::Plan& plan, const plan::Outcome& outcome) {
     report.denials.push_back({"exec", attempt.path, attempt.count, "exec: all"});
   report.denials_total = outcome.exec_attempts_total;
   report.destinations = outcome.destinations;
+  report.inbound = outcome.inbound;
   note_network(report);
   report.observed = outcome.observations;
   report.lapses = outcome.lapses;

@@ -225,6 +225,19 @@ void say_unreached(Lines& lines, const Report& report) {
     lines.say("refused:", Paint::kYellow, fmt::format("{} connections beyond a bound ({})", count, bound));
 }
 
+std::string times(std::uint64_t count) { return count == 1 ? "once" : fmt::format("{} times", count); }
+
+/// That a port was used as it was meant to be is for who asks; the page that did not load told who came.
+void say_inbound(Lines& lines, const Report& report) {
+  if (!lines.is_everything()) return;
+  for (const plan::Inbound& one : report.inbound) {
+    std::string prose = fmt::format("port {} was reached {}", one.port, times(one.count));
+    if (one.refused > 0)
+      prose += fmt::format(", and {} in vain (nothing listened, or too many came at once)", times(one.refused));
+    lines.say("published:", Paint::kNone, prose);
+  }
+}
+
 /// Programs ask for the machine's own name without wanting to reach anything.
 bool is_worth_saying(const Denial& denial, const Report& report) {
   const bool failed = report.ending != Ending::kExited || report.exit_code != 0;
@@ -342,6 +355,7 @@ std::string told(const Report& report, const Style& style, Extent extent) {
   say_untunneled(lines, report);
   say_blocked(lines, report);
   say_unreached(lines, report);
+  say_inbound(lines, report);
   say_aliases(lines, report);
   say_lifted(lines, report);
   for (const std::string& sentence : left_behind_sentences(report.left))

@@ -218,6 +218,24 @@ void Sandbox::make_listeners() {
   });
 }
 
+void Sandbox::publish(std::uint16_t port, std::uint16_t sockets) {
+  for (const Family family : {Family::kIpv4, Family::kIpv6}) {
+    const auto at = endpoint(family == Family::kIpv4 ? "127.0.0.1" : "::1", port);
+    auto listener = kernel::listening_socket(at);
+    require(listener.has_value(), "listen on a published port");
+    config.listeners.push_back({ListenerRole::kPublished, family});
+    listeners_.push_back(std::move(*listener));
+  }
+  if (config.inner_ipv4 != 0) return;
+  config.inner_ipv4 = config.inner_ipv6 = sockets;
+  inside([&] {
+    for (std::uint16_t i = 0; i < sockets; ++i) {
+      inner4_.push_back(std::move(*kernel::stream_socket(AF_INET)));
+      inner6_.push_back(std::move(*kernel::stream_socket(AF_INET6)));
+    }
+  });
+}
+
 void Sandbox::start() {
   make_listeners();
   std::array<int, 2> control{}, resolver{};
@@ -227,6 +245,8 @@ void Sandbox::start() {
   resolver_ = Fd(resolver[0]);
   start_broker(control[1], resolver[1]);
   listeners_.clear();
+  inner4_.clear();
+  inner6_.clear();
   resolver_thread_ = std::jthread([this] { answer_lookups(); });
   const auto first = next_record();
   require(first && std::holds_alternative<egress::Ready>(*first), "the broker is ready");
@@ -236,7 +256,9 @@ void Sandbox::start() {
 #if defined(__SANITIZE_THREAD__)
 /// The sanitizer's own thread cannot live in the program's confinement, so what runs here is the broker without it.
 void Sandbox::start_broker(int control, int resolver) {
-  egress::BrokerSockets sockets{Fd(control), Fd(resolver), std::move(listeners_), std::move(*kernel::Routes::open())};
+  egress::BrokerSockets sockets{Fd(control),           Fd(resolver),
+                                std::move(listeners_), std::move(*kernel::Routes::open()),
+                                std::move(inner4_),    std::move(inner6_)};
   const std::uint64_t connections = egress::connections_for(config.bounds, sockets.listeners.size(), 1'048'576);
   broker_thread_ = std::jthread([told = config, connections, sockets = std::move(sockets)]() mutable {
     egress::Broker broker(std::move(told), std::move(sockets), std::move(*kernel::epoll_create()), connections, "");
@@ -247,7 +269,8 @@ void Sandbox::start_broker(int control, int resolver) {
 void Sandbox::start_broker(int control, int resolver) {
   const Fd memory = sealed(encode(config));
   std::vector<int> fds = {memory.get(), control, resolver};
-  for (const Fd& one : listeners_) fds.push_back(one.get());
+  for (const auto* sockets : {&listeners_, &inner4_, &inner6_})
+    for (const Fd& one : *sockets) fds.push_back(one.get());
   broker_ = ::fork();
   require(broker_ >= 0, "fork");
   if (broker_ == 0) {

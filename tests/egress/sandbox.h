@@ -77,6 +77,8 @@ class Sandbox {
   void move_host(const std::string& name, std::vector<std::string> addresses);  ///< after it
   void allow(const std::string& host, const std::string& ports);
   void deny(const std::string& host, const std::string& ports);
+  /// Before start(): the host's 127.0.0.1 and ::1 lead to this port inside, over as many sockets of each family.
+  void publish(std::uint16_t port, std::uint16_t sockets);
   void start();
 
   /// In the sandbox's namespace.
@@ -112,6 +114,7 @@ class Sandbox {
   std::function<void()> act_;
   bool over_ = false, done_ = false;
   std::vector<base::Fd> listeners_;
+  std::vector<base::Fd> inner4_, inner6_;
   std::uint16_t proxy_port_ = 0;
   base::Fd control_, resolver_;
   std::jthread resolver_thread_;

@@ -149,6 +149,12 @@ std::vector<Golden> goldens() {
        [] {
          return planned(with_script("#!/bin/sh"), PolicyMaker("/home/me/p/run").read("/home/me").write("/home/me/p"));
        }},
+      {"publishing",
+       [] {
+         PolicyMaker maker("/home/me/p/run");
+         maker.policy.publish.push_back({"5173", {{"m.yaml", 2, 11, 4}, ""}});
+         return planned(with_script("#!/bin/sh"), maker);
+       }},
       {"read-root", [] { return planned(with_script("#!/bin/sh"), PolicyMaker("/home/me/p/run").read("/")); }},
       {"single-file-and-environment",
        [] {

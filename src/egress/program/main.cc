@@ -51,20 +51,25 @@ Sys<std::uint64_t> raise_descriptors() {
   return limit.rlim_cur;
 }
 
-BrokerSockets take_sockets(std::size_t listeners, kernel::Routes routes) {
-  BrokerSockets out{Fd(kControlFd), Fd(kResolverFd), {}, std::move(routes)};
-  for (std::size_t i = 0; i < listeners; ++i) out.listeners.emplace_back(kFirstListenerFd + static_cast<int>(i));
+std::size_t sockets_of(const Config& config) { return config.listeners.size() + config.inner_ipv4 + config.inner_ipv6; }
+
+BrokerSockets take_sockets(const Config& config, kernel::Routes routes) {
+  BrokerSockets out{Fd(kControlFd), Fd(kResolverFd), {}, std::move(routes), {}, {}};
+  int next = kFirstListenerFd;
+  for (std::size_t i = 0; i < config.listeners.size(); ++i) out.listeners.emplace_back(next++);
+  for (std::size_t i = 0; i < config.inner_ipv4; ++i) out.inner_ipv4.emplace_back(next++);
+  for (std::size_t i = 0; i < config.inner_ipv6; ++i) out.inner_ipv6.emplace_back(next++);
   return out;
 }
 
 Sys<void> serve() {
   CORDON_TRY(Config config, read_config());
-  CORDON_OK(kernel::close_range(kFirstListenerFd + static_cast<unsigned>(config.listeners.size()), ~0U, 0));
+  CORDON_OK(kernel::close_range(kFirstListenerFd + static_cast<unsigned>(sockets_of(config)), ~0U, 0));
   CORDON_TRY(const std::uint64_t descriptors, raise_descriptors());
-  const std::uint64_t connections = connections_for(config.bounds, config.listeners.size(), descriptors);
+  const std::uint64_t connections = connections_for(config.bounds, sockets_of(config), descriptors);
   if (connections == 0) return base::fail(Errno{EMFILE, "getrlimit"});
   CORDON_TRY(kernel::Routes routes, kernel::Routes::open());
-  BrokerSockets sockets = take_sockets(config.listeners.size(), std::move(routes));
+  BrokerSockets sockets = take_sockets(config, std::move(routes));
   CORDON_TRY(Fd epoll, kernel::epoll_create());
   CORDON_TRY(const utsname system, kernel::uname());
   CORDON_TRY(Ready ready, confine());

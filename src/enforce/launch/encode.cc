@@ -145,6 +145,10 @@ class Encoder {
     put(Op::kListen, act.what == step::ListenFor::kRedirected ? wire::kRedirected : 0,
         {static_cast<std::uint64_t>(datagrams ? SOCK_DGRAM : SOCK_STREAM), at.family, act.port, at.first, at.rest}, {});
   }
+  void encode(const step::SocketPool& act) {
+    put(Op::kSocketPool, 0, {static_cast<std::uint64_t>(act.ipv6 ? AF_INET6 : AF_INET), act.count}, {});
+  }
+  void encode(const step::Publish&) {}  // the supervisor's
   void encode(const step::ResourceLimit& act) { put(Op::kResourceLimit, 0, {act.resource, act.soft, act.hard}, {}); }
   void encode(const step::RunAs& act) { put(Op::kRunAs, 0, {act.uid, act.gid}, {}); }
   void encode(const step::DropPrivileges&) { put(Op::kDropPrivileges, 0, {}, {}); }

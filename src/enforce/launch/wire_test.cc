@@ -1,5 +1,5 @@
 // The wire format without a kernel: what encode() writes, what the decoder takes, and that nothing else harms it.
-#include "plan/wire.h"
+#include "plan/wire_compare.h"
 
 #include <gtest/gtest.h>
 
@@ -348,6 +348,8 @@ plan::Plan networked_plan() {
   add(step::Redirect{.port = 1, .ipv6 = true});
   add(step::Listen{.what = step::ListenFor::kRedirected, .address = "127.0.0.1", .port = 1});
   add(step::Listen{.what = step::ListenFor::kDnsUdp, .address = "::", .port = 53});
+  add(step::SocketPool{.count = 128, .ipv6 = true});
+  add(step::Publish{.port = 5173});
   plan.steps.insert(plan.steps.begin() + 1, network.begin(), network.end());
   return plan;
 }
@@ -363,6 +365,9 @@ TEST(Wire, CarriesANetwork) {
   EXPECT_EQ(nth(*view, 5).args[2], 1U);
   EXPECT_EQ(nth(*view, 6).args[0], static_cast<std::uint64_t>(SOCK_DGRAM));
   EXPECT_EQ(nth(*view, 6).args[1], static_cast<std::uint64_t>(AF_INET6));
+  EXPECT_EQ(nth(*view, 7).args[0], static_cast<std::uint64_t>(AF_INET6));
+  EXPECT_EQ(nth(*view, 7).args[1], 128U);
+  EXPECT_EQ(nth(*view, 9).op, Op::kBuildRoot) << "the launcher hears nothing of step 8, the host's side";
 }
 
 TEST(Wire, RefusesANetworkThatCannotBe) {
@@ -373,7 +378,10 @@ TEST(Wire, RefusesANetworkThatCannotBe) {
       {"no port to listen on", [](P& p) { act<step::Listen>(p).port = 0; }, Fault::kValue, 5},
       {"two redirects", [](P& p) { p.steps.insert(p.steps.begin() + 3, p.steps[3]); }, Fault::kOrder, 5},
       {"a third address", [](P& p) { p.steps.insert(p.steps.begin() + 1, p.steps[1]); }, Fault::kOrder, 0},
-      {"a network behind the root", [](P& p) { std::swap(p.steps[5], p.steps[6]); }, Fault::kOrder, 7},
+      {"a network behind the root", [](P& p) { std::swap(p.steps[6], p.steps[8]); }, Fault::kOrder, 9},
+      {"a pool of none", [](P& p) { act<step::SocketPool>(p).count = 0; }, Fault::kValue, 7},
+      {"a pool of too many", [](P& p) { act<step::SocketPool>(p).count = 257; }, Fault::kValue, 7},
+      {"three pools", [](P& p) { p.steps.insert(p.steps.begin() + 7, 2, plan::Step(p.steps[6])); }, Fault::kOrder, 0},
       {"too many sockets",
        [](P& p) { p.steps.insert(p.steps.begin() + 5, wire::kMostListeners, plan::Step(p.steps[4])); }, Fault::kOrder,
        0},

@@ -53,6 +53,8 @@ std::string bound_words(std::uint32_t detail) {
       return "idle-time";
     case Bound::kDescriptors:
       return "descriptors";
+    case Bound::kInnerSockets:
+      return "inner-sockets";
   }
   return {};
 }
@@ -104,9 +106,25 @@ bool wants_descriptors(const Row& row) {
   return row.verdict == Verdict::kOverBound && row.detail == static_cast<std::uint32_t>(Bound::kDescriptors);
 }
 
+std::vector<plan::Inbound> inbound_of(const std::map<std::uint32_t, Row>& rows) {
+  std::map<std::uint16_t, plan::Inbound> by_port;
+  for (const auto& [id, row] : rows) {
+    if (row.via != egress::Via::kPublished) continue;
+    plan::Inbound& one = by_port[row.port];
+    one.port = row.port;
+    (row.verdict == Verdict::kAdmitted ? one.count : one.refused) += row.count;
+    one.bytes_out += row.bytes_out;
+    one.bytes_in += row.bytes_in;
+  }
+  std::vector<plan::Inbound> out;
+  for (const auto& [port, one] : by_port) out.push_back(one);
+  return out;
+}
+
 std::vector<plan::Destination> destinations_of(const std::map<std::uint32_t, Row>& rows) {
   std::vector<plan::Destination> out;
   for (const auto& [id, row] : rows) {
+    if (row.via == egress::Via::kPublished) continue;
     out.push_back({.reach = static_cast<plan::Reach>(static_cast<std::uint8_t>(row.verdict) - 1),
                    .way = way_of(row.via),
                    .host = row.host,

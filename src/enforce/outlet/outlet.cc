@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <iterator>
 #include <utility>
 
 #include "cordon_build_id.h"
@@ -47,13 +48,46 @@ Result<Outlet> Outlet::make(const plan::Plan& plan, std::string directory) {
   return out;
 }
 
+bool Outlet::needed_by(const plan::Plan& plan) {
+  return plan.egress || std::ranges::any_of(plan.steps, [](const plan::Step& step) {
+           return std::holds_alternative<plan::step::Publish>(step.act);
+         });
+}
+
+void Outlet::add_slots(const plan::Plan& plan) {
+  for (std::size_t i = 0; i < plan.steps.size(); ++i) {
+    const auto id = static_cast<std::uint16_t>(i + 1);
+    if (std::holds_alternative<plan::step::Listen>(plan.steps[i].act)) slots_.push_back({.step = id});
+    const auto* pool = std::get_if<plan::step::SocketPool>(&plan.steps[i].act);
+    for (std::uint16_t n = 0; pool != nullptr && n < pool->count; ++n)
+      slots_.push_back({.step = id, .what = pool->ipv6 ? Slot::For::kInnerIpv6 : Slot::For::kInnerIpv4});
+  }
+}
+
+std::vector<FdView> Outlet::sockets_for_broker() const {
+  std::vector<FdView> out;
+  const auto add = [&](Slot::For what) {
+    for (const Slot& slot : slots_)
+      if (slot.what == what) out.push_back(slot.socket);
+  };
+  add(Slot::For::kListening);
+  for (const HostListener& one : published_) out.push_back(one.socket);
+  add(Slot::For::kInnerIpv4);
+  add(Slot::For::kInnerIpv6);
+  return out;
+}
+
+void Outlet::drop_sockets() {
+  for (Slot& slot : slots_) slot.socket.reset();
+  published_.clear();
+  room_.give_back();
+}
+
 Result<void> Outlet::set_up(const plan::Plan& plan) {
   CORDON_TRY(config_, settings_of(plan));
-  for (std::size_t i = 0; i < plan.steps.size(); ++i) {
-    if (std::holds_alternative<plan::step::Listen>(plan.steps[i].act))
-      steps_.push_back(static_cast<std::uint16_t>(i + 1));
-  }
-  sockets_.resize(steps_.size());
+  CORDON_TRY(published_, listen_on_host(plan));
+  for (const HostListener& one : published_) config_.listeners.push_back(one.listener);
+  add_slots(plan);
   auto epoll = kernel::epoll_create();
   if (!epoll) return base::fail(kernel::error_at(epoll.error(), kBroker));
   epoll_ = std::move(*epoll);
@@ -64,16 +98,20 @@ Result<void> Outlet::set_up(const plan::Plan& plan) {
 }
 
 Result<void> Outlet::take_socket(base::StepId step, Fd socket) {
-  const auto found = std::ranges::find(steps_, step.value);
-  const auto place = static_cast<std::size_t>(found - steps_.begin());
-  if (state_ != State::kWaiting || found == steps_.end() || sockets_[place].valid()) {
+  const auto found =
+      std::ranges::find_if(slots_, [&](const Slot& slot) { return slot.step == step.value && !slot.socket.valid(); });
+  if (state_ != State::kWaiting || found == slots_.end()) {
     return base::fail(Error{.operation = "recvmsg",
                             .subject = "the launcher's report",
                             .step = step,
-                            .detail = "a listening socket that nobody asked for"});
+                            .detail = "a socket that nobody asked for"});
   }
-  sockets_[place] = std::move(socket);
-  if (++taken_ < sockets_.size()) return {};
+  if (found->what != Slot::For::kListening) {
+    CORDON_OK(check_inner(socket, published_, step));
+    room_.make();  // not before: the launcher has the limit that it was started with, and so has the target
+  }
+  found->socket = std::move(socket);
+  if (++taken_ < slots_.size()) return {};
   state_ = State::kStarting;
   return start_broker(From::kInstalled);
 }
@@ -90,7 +128,7 @@ Result<void> Outlet::start_broker(From from) {
   if (!control) return base::fail(kernel::error_at(control.error(), kBroker));
   if (!resolver) return base::fail(kernel::error_at(resolver.error(), kBroker));
   std::vector<FdView> fds = {config, control->theirs, resolver->theirs};
-  for (const Fd& socket : sockets_) fds.push_back(socket);
+  std::ranges::copy(sockets_for_broker(), std::back_inserter(fds));
   CORDON_TRY(broker_, spawn(program, kBroker, fds));
   control_ = std::move(control->ours);
   resolver_socket_ = std::move(resolver->ours);
@@ -197,7 +235,7 @@ void Outlet::take_ready(const egress::Ready& ready) {
   if ((ready.checks | landlock) != egress::kAllChecks) return lose("it is not confined");
   state_ = State::kServing;
   static_cast<void>(kernel::timerfd_settime(timer_, kSilenceMs * kMs).has_value());
-  sockets_.clear();  // whoever holds them keeps the network open: from here on the broker alone does
+  drop_sockets();  // whoever holds them keeps the network open: from here on the broker alone does
 }
 
 void Outlet::on_resolver() {
@@ -230,8 +268,8 @@ void Outlet::lose(std::string detail, int code) {
   if (state_ == State::kLost) return;
   state_ = State::kLost;
   error_ = Error{.operation = "serve", .subject = kBroker, .code = code, .detail = std::move(detail)};
-  if (!steps_.empty()) error_->step = {steps_.front()};
-  sockets_.clear();
+  if (!slots_.empty()) error_->step = {slots_.front().step};
+  drop_sockets();
   broker_.end();  // what it held goes with it: closed
 }
 
@@ -247,7 +285,7 @@ void Outlet::ask_to_finish(egress::Parting parting) {
   static_cast<void>(kernel::send(control_, bytes, MSG_NOSIGNAL | MSG_DONTWAIT).has_value());
 }
 
-std::vector<plan::Destination> Outlet::finish() {
+Outlet::Counted Outlet::finish() {
   ask_to_finish(egress::Parting::kAtOnce);
   // It may still need the resolver, for what the target sent in its last moment.
   const std::uint64_t until = kernel::monotonic_ns() + kFarewellMs * kMs;
@@ -260,7 +298,7 @@ std::vector<plan::Destination> Outlet::finish() {
   resolver_socket_.reset();
   resolver_.end();
   broker_.end(state_ == State::kServing ? kFarewellMs : 0);
-  return destinations_of(rows_);
+  return {.destinations = destinations_of(rows_), .inbound = inbound_of(rows_)};
 }
 
 }  // namespace cordon::enforce::outlet

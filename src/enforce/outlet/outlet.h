@@ -1,6 +1,6 @@
-// Outlet: a run's way out, on the supervisor's side. It starts the broker as soon as every socket that the plan listens
-// on has come out of the sandbox, starts the resolver when a first name waits for it, hears what the broker says, and
-// hands over what was counted.
+// Outlet: a run's way out, and the host's way in by published ports, on the supervisor's side. It starts the broker as
+// soon as every socket that the plan makes for it has come out of the sandbox, starts the resolver when a first name
+// waits for it, hears what the broker says, and hands over what was counted.
 //
 // One descriptor to wait for (poll_fd()), one call when it is readable (service()). The broker's silence,
 // its end, a failure of its, or its want of descriptors are the end of the outlet: state() is kLost, error() says why,
@@ -25,6 +25,7 @@
 #include "base/result.h"
 #include "egress/config.h"
 #include "egress/records.h"
+#include "enforce/outlet/published.h"
 #include "enforce/outlet/question.h"
 #include "enforce/outlet/spawn.h"
 #include "plan/outcome.h"
@@ -41,11 +42,12 @@ class Outlet {
     kLost,
   };
 
-  static bool needed_by(const plan::Plan& plan) { return plan.egress.has_value(); }
-  /// `directory`: of the installed programs; "" for none.
+  static bool needed_by(const plan::Plan& plan);
+  /// `directory`: of the installed programs; "" for none. Published ports are listened on from here on; the Error of
+  /// one that is taken names its step.
   static base::Result<Outlet> make(const plan::Plan& plan, std::string directory);
 
-  /// The socket of this Listen step. The last one starts the broker.
+  /// The socket of this Listen step, or the next one of this SocketPool step. The last one starts the broker.
   base::Result<void> take_socket(base::StepId step, base::Fd socket);
 
   [[nodiscard]] base::FdView poll_fd() const { return epoll_; }
@@ -66,8 +68,12 @@ class Outlet {
 
   /// The run is over: the broker is told, so that it takes leave while its supervisor clears away the rest.
   void ask_to_finish(egress::Parting parting);
-  /// Every destination, each once; both programs are gone after it.
-  std::vector<plan::Destination> finish();
+  /// Every destination, and what came in, each once; both programs are gone after it.
+  struct Counted {
+    std::vector<plan::Destination> destinations;
+    std::vector<plan::Inbound> inbound;
+  };
+  Counted finish();
 
  private:
   enum class Source : std::uint64_t { kControl, kResolver, kResolverEnd, kTimer };
@@ -93,8 +99,21 @@ class Outlet {
   std::string directory_;
   From broker_from_ = From::kInstalled;
   egress::Config config_;
-  std::vector<std::uint16_t> steps_;
-  std::vector<base::Fd> sockets_;  ///< until the broker has said that it is ready
+  /// A socket of the sandbox's; kept until the broker has said that it is ready, as those of the host are.
+  struct Slot {
+    enum class For : std::uint8_t { kListening, kInnerIpv4, kInnerIpv6 };
+    std::uint16_t step = 0;
+    For what = For::kListening;
+    base::Fd socket = {};
+  };
+  void add_slots(const plan::Plan& plan);
+  /// As the broker wants them (egress/config.h).
+  [[nodiscard]] std::vector<base::FdView> sockets_for_broker() const;
+  void drop_sockets();
+
+  std::vector<Slot> slots_;
+  std::vector<HostListener> published_;
+  RoomForPool room_;
   std::size_t taken_ = 0;
 
   base::Fd epoll_, timer_, control_, resolver_socket_;

@@ -9,6 +9,7 @@
 
 #include "enforce/outlet/destinations.h"
 #include "enforce/outlet/settings.h"
+#include "kernel/net.h"
 
 namespace cordon::enforce::outlet {
 namespace {
@@ -131,7 +132,7 @@ class Started : public testing::Test {
 
 TEST_F(Started, ServesOnceEverySocketHasCome) {
   EXPECT_FALSE(outlet->take_socket({1}, listening())) << "one more than the plan has";
-  EXPECT_THAT(outlet->finish(), SizeIs(0));
+  EXPECT_THAT(outlet->finish().destinations, SizeIs(0));
 }
 
 TEST_F(Started, ABrokerThatIsKilledIsAnOutletThatIsLost) {
@@ -149,6 +150,73 @@ TEST_F(Started, ABrokerThatSaysNothingIsKilled) {
   EXPECT_EQ(outlet->state(), Outlet::State::kLost);
   EXPECT_THAT(outlet->error().detail, HasSubstr("no sign of life"));
   EXPECT_EQ(::kill(pid, 0), -1) << "killed and reaped";
+}
+
+plan::Plan publishing(std::uint16_t port, std::uint16_t sockets = 2) {
+  plan::Plan plan;
+  plan.steps.push_back({.act = step::SocketPool{.count = sockets, .ipv6 = false}, .reason = {}, .at = {}});
+  plan.steps.push_back({.act = step::Publish{.port = port}, .reason = {}, .at = {}});
+  return plan;
+}
+
+/// A port of the loopback that nobody has, and a socket that has it.
+struct Taken {
+  base::Fd socket;
+  std::uint16_t port = 0;
+};
+Taken taken_port() {
+  Taken out{listening(), 0};
+  out.port = kernel::local_endpoint(out.socket)->port;
+  return out;
+}
+
+TEST(Outlet, IsNeededByAPublishedPortAlone) {
+  EXPECT_FALSE(Outlet::needed_by({}));
+  EXPECT_TRUE(Outlet::needed_by(publishing(1'024)));
+  const auto config = settings_of(publishing(1'024));
+  ASSERT_TRUE(config);
+  EXPECT_EQ(config->inner_ipv4, 2);
+  EXPECT_EQ(config->inner_ipv6, 0);
+  EXPECT_THAT(config->rules.allow, SizeIs(0));
+}
+
+TEST(Outlet, APortThatIsTakenIsAnErrorOfItsStep) {
+  Taken taken = taken_port();
+  const auto refused = Outlet::make(publishing(taken.port), "");
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, EADDRINUSE);
+  EXPECT_EQ(refused.error().step, base::StepId{2});
+  EXPECT_EQ(refused.error().subject, "127.0.0.1:" + std::to_string(taken.port));
+  taken.socket.reset();
+  EXPECT_TRUE(Outlet::make(publishing(taken.port), "")) << "the control";
+}
+
+TEST(Outlet, ASocketOfTheHostsNetworkDoesNotLeadInside) {
+  Taken free = taken_port();
+  free.socket.reset();
+  auto outlet = Outlet::make(publishing(free.port), "");
+  ASSERT_TRUE(outlet);
+  const auto taken = outlet->take_socket({1}, std::move(*kernel::stream_socket(AF_INET)));
+  ASSERT_FALSE(taken);
+  EXPECT_THAT(taken.error().detail, HasSubstr("is not of it"));
+}
+
+TEST(OutletDestinations, WhatCameInIsCountedByPortAndIsNoDestination) {
+  egress::Row came = row(0, egress::Verdict::kAdmitted, 0);
+  came.via = egress::Via::kPublished;
+  came.port = 5173;
+  came.bytes_out = 10;
+  came.bytes_in = 3;
+  egress::Row in_vain = came;
+  in_vain.verdict = egress::Verdict::kUnreachable;
+  in_vain.bytes_out = in_vain.bytes_in = 0;
+  egress::Row over = in_vain;
+  over.verdict = egress::Verdict::kOverBound;
+  const std::map<std::uint32_t, egress::Row> rows = {
+      {0, came}, {1, in_vain}, {2, over}, {3, row(3, egress::Verdict::kAdmitted, 0)}};
+  EXPECT_THAT(destinations_of(rows), SizeIs(1));
+  EXPECT_THAT(inbound_of(rows), testing::ElementsAre(plan::Inbound{
+                                    .port = 5173, .count = 2, .refused = 4, .bytes_out = 10, .bytes_in = 3}));
 }
 
 TEST(Outlet, ASocketThatThePlanDoesNotHaveIsRefused) {

@@ -58,7 +58,8 @@ Result<egress::Upstream> upstream_of(const plan::Upstream& upstream) {
 
 Result<egress::Config> settings_of(const plan::Plan& plan) {
   egress::Config out;
-  const plan::Egress& egress = *plan.egress;
+  // Without a way out there is nothing that a rule could let through; ports are published all the same.
+  const plan::Egress egress = plan.egress.value_or(plan::Egress{});
   CORDON_TRY(out.rules.allow, rules_of(egress.allow, network::SuffixMeaning::kBelowOnly));
   for (const std::string& text : egress.opened) {
     const auto block = network::parse_block(text);
@@ -67,6 +68,8 @@ Result<egress::Config> settings_of(const plan::Plan& plan) {
   }
   out.host_services = egress.host_services;
   for (const plan::Step& step : plan.steps) {
+    if (const auto* pool = std::get_if<plan::step::SocketPool>(&step.act))
+      (pool->ipv6 ? out.inner_ipv6 : out.inner_ipv4) = pool->count;
     const auto* listen = std::get_if<plan::step::Listen>(&step.act);
     if (listen == nullptr) continue;
     const bool ipv6 = listen->address.contains(':');

@@ -46,6 +46,7 @@ Run::Loop::Loop(const plan::Plan& plan, Options& options)
       when_mounted_(std::move(options.when_mounted)),
       on_question_(std::move(options.on_question)),
       on_blocked_(std::move(options.on_blocked)),
+      listeners_(plan, std::move(options.on_listening)),
       overlay_marks_(plan),
       mounts_(plan),
       progress_(plan),
@@ -91,7 +92,9 @@ base::Result<void> Run::Loop::launch(const plan::Plan& plan, Prepared::Parts& pr
                         .detail = "calls are to be notified, and no filter of the plan does that"});
   if (auto held = make_holds(plan, prepared.options); !held) return not_started(std::move(held).error());
   if (outlet::Outlet::needed_by(plan)) {
-    CORDON_TRY(outlet_, outlet::Outlet::make(plan, directory_of(prepared.options.launcher.installed_path)));
+    auto made = outlet::Outlet::make(plan, directory_of(prepared.options.launcher.installed_path));
+    if (!made && made.error().step.value != 0) return not_started(std::move(made).error());
+    CORDON_TRY(outlet_, std::move(made));
   }
   CORDON_TRY(ChildStreams streams, std::move(prepared.streams));
   auto started = prepared.start(plan, signals_ ? signals_->ignored() : std::vector<int>());
@@ -433,7 +436,11 @@ void Run::Loop::finish(const ProcessEnd& init) {
   holds_.reset();
   overlay_marks_.remove();
   mounts_.close();  // the last word for the namespace: the kernel takes its mounts apart here
-  if (outlet_) outcome_->destinations = outlet_->finish();
+  if (outlet_) {
+    outlet::Outlet::Counted counted = outlet_->finish();
+    outcome_->destinations = std::move(counted.destinations);
+    outcome_->inbound = std::move(counted.inbound);
+  }
   give_back();
   mounted();
 }

@@ -20,6 +20,7 @@
 #include "enforce/supervise/asker.h"
 #include "enforce/supervise/exec_gate.h"
 #include "enforce/supervise/job_control.h"
+#include "enforce/supervise/listener_watch.h"
 #include "enforce/supervise/mount_watch.h"
 #include "enforce/supervise/own_signals.h"
 #include "enforce/supervise/prepared.h"
@@ -130,6 +131,7 @@ class Run::Loop {
   std::function<void()> when_mounted_;
   outlet::OnQuestion on_question_;
   std::function<void(const plan::Destination&)> on_blocked_;
+  ListenerWatch listeners_;
 
   std::optional<hold::Holds> holds_;  ///< gone when nothing of the run is left
   hold::OverlayMarks overlay_marks_;

@@ -9,6 +9,7 @@
 #include "enforce/supervise/loop.h"
 #include "enforce/supervise/process_file.h"
 #include "kernel/event.h"
+#include "kernel/process.h"
 #include "kernel/socket.h"
 
 namespace cordon::enforce::supervise {
@@ -24,6 +25,8 @@ base::Result<void> Run::Loop::on_outlet() {
   outlet_->service();
   for (const plan::Destination& one : outlet_->take_blocked())
     if (on_blocked_) on_blocked_(one);
+  if (const auto init = init_pidfd_.valid() && progress_.is_executed() ? pid_of(init_pidfd_) : std::nullopt)
+    listeners_.look(*init, kernel::monotonic_ns());
   ask();
   if (outlet_->state() == State::kLost) {
     outlet_lost();

@@ -37,5 +37,8 @@ void Prepared::begin_plan(std::vector<plan::Step> steps) {
 }
 void Prepared::set_hold_registry(std::string path) { parts_->options.hold_registry = std::move(path); }
 void Prepared::set_when_mounted(std::function<void()> call) { parts_->options.when_mounted = std::move(call); }
+void Prepared::set_on_listening(std::function<void(std::uint16_t)> call) {
+  parts_->options.on_listening = std::move(call);
+}
 
 }  // namespace cordon::enforce::supervise

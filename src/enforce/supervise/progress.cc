@@ -11,6 +11,16 @@
 namespace cordon::enforce::supervise {
 namespace {
 
+/// How many the launcher hands out.
+std::size_t sockets_of(const plan::Plan& plan) {
+  std::size_t out = 0;
+  for (const plan::Step& step : plan.steps) {
+    if (std::holds_alternative<plan::step::Listen>(step.act)) ++out;
+    if (const auto* pool = std::get_if<plan::step::SocketPool>(&step.act)) out += pool->count;
+  }
+  return out;
+}
+
 std::string worded(const ProcessEnd& end) {
   if (end.signal) return fmt::format("was killed by signal {}", *end.signal);
   if (end.exit_code) return fmt::format("exited with {}", *end.exit_code);
@@ -26,10 +36,7 @@ ProcessEnd ProcessEnd::from_wait_status(int status) {
   return {.exit_code = WEXITSTATUS(status)};
 }
 
-Progress::Progress(const plan::Plan& plan)
-    : notified_(is_notified(plan)),
-      listens_(static_cast<std::size_t>(std::ranges::count_if(
-          plan.steps, [](const plan::Step& step) { return std::holds_alternative<plan::step::Listen>(step.act); }))) {}
+Progress::Progress(const plan::Plan& plan) : notified_(is_notified(plan)), listens_(sockets_of(plan)) {}
 
 void Progress::fail_setup(base::Error error) {
   must_kill_ = true;

@@ -77,6 +77,8 @@ struct Options {
   /// The address guard blocked a granted host, for the first time; of the first few. On this thread, while the run
   /// lasts.
   std::function<void(const plan::Destination&)> on_blocked;
+  /// The target listens on this port, which is not published: said once, of a run with a way out. On this thread.
+  std::function<void(std::uint16_t port)> on_listening;
   /// Called once, when every mount is made or can no longer be: what pins the plan's objects may be dropped.
   std::function<void()> when_mounted;
 };
@@ -93,9 +95,10 @@ class Prepared {
   ~Prepared();
   /// What the plan is expected to begin with (launch::Early::begin_plan). Nothing where no launcher was started.
   void begin_plan(std::vector<plan::Step> steps);
-  /// Of the plan, and so to be set when there is one: Options::hold_registry and when_mounted.
+  /// Of the plan, and so to be set when there is one: Options::hold_registry, when_mounted and on_listening.
   void set_hold_registry(std::string path);
   void set_when_mounted(std::function<void()> call);
+  void set_on_listening(std::function<void(std::uint16_t)> call);
 
  private:
   friend class Run;

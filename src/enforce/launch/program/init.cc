@@ -7,6 +7,7 @@
 #include "enforce/launch/program/target.h"
 #include "enforce/launch/program/tree.h"
 #include "kernel/process.h"
+#include "plan/wire_compare.h"
 
 namespace cordon::enforce::launch {
 
@@ -59,6 +60,8 @@ Sys<void> carry_out(Tree& tree, const View& plan, std::size_t index, Channel& co
       return redirect(record);
     case Op::kListen:
       return listen(record, control);
+    case Op::kSocketPool:
+      return make_socket_pool(record, control);
     case Op::kEnterNamespaces:  // done: that is where init comes from
     case Op::kResourceLimit:    // the rest is the target's, see target.cc
     case Op::kRunAs:

@@ -5,6 +5,7 @@
 #include <cstdlib>
 
 #include "cordon_build_id.h"
+#include "plan/wire_compare.h"
 
 namespace cordon::enforce::launch {
 

@@ -75,6 +75,18 @@ Sys<void> listen(const Record& record, Channel& control) {
   return control.send({.kind = Kind::kListening, .step = record.step}, socket);
 }
 
+/// Descriptors that were sent and not taken yet count against their user's limit, those of all its processes together
+/// (ETOOMANYREFS). A small buffer lets few be on their way, and sending waits for the supervisor.
+Sys<void> make_socket_pool(const Record& record, Channel& control) {
+  constexpr int kFewMessages = 8'192;
+  CORDON_OK(kernel::set_option(FdView(kControlFd), SOL_SOCKET, SO_SNDBUF, kFewMessages));
+  for (std::uint64_t i = 0; i < record.args[1]; ++i) {
+    CORDON_TRY(const Fd socket, kernel::stream_socket(static_cast<int>(record.args[0])));
+    CORDON_OK(control.send({.kind = Kind::kListening, .step = record.step}, socket));
+  }
+  return {};
+}
+
 Sys<void> await_broker() {
   auto batch = receive(FdView(kControlFd), 0);
   if (!batch) return base::fail(batch.error());

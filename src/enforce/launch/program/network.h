@@ -17,6 +17,8 @@ Sys<void> local_network(const Record& record);
 Sys<void> redirect(const Record& record);
 /// Makes the socket, tries what the plan says of it, and hands it out.
 Sys<void> listen(const Record& record, Channel& control);
+/// Hands out sockets that are neither bound nor connected, one by one.
+Sys<void> make_socket_pool(const Record& record, Channel& control);
 /// In the child: until the supervisor says that the broker serves.
 Sys<void> await_broker();
 /// Where a datagram to nowhere (a documentation address) would come from: the own address, where all is local.

@@ -124,9 +124,9 @@ Sys<char**> pointers(wire::List list) {
 }
 
 [[noreturn]] void execute(const Target& target, const Record& record, char** argv, char** environment) {
-  if (const Found listens = find(target.plan, Op::kListen); listens.there) {
-    must(target, listens.record.step, await_broker());
-  }
+  Found served = find(target.plan, Op::kListen);
+  if (!served.there) served = find(target.plan, Op::kSocketPool);
+  if (served.there) must(target, served.record.step, await_broker());
   must(target, record.step, target.control.send({.kind = Kind::kReady}));
   auto failed = kernel::execve(target.plan.string(record.refs[0]), argv, environment);
   const int code = failed.error().code;

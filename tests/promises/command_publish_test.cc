@@ -1,0 +1,111 @@
+// Promises of `cordon run --publish PORT -- CMD`: the host gets in by that port, and by none that was not published;
+// who starts a server and has not published its port is told by which flag.
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+
+#include <csignal>
+
+#include "base/fd.h"
+#include "support/promise.h"
+
+namespace cordon::test {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+
+CORDON_PROMISE(CommandPublish);
+
+sockaddr_in loopback(std::uint16_t port) {
+  sockaddr_in out{};
+  out.sin_family = AF_INET;
+  out.sin_port = htons(port);
+  out.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  return out;
+}
+
+base::Fd tcp_socket() { return base::Fd(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)); }
+
+/// One that nobody listens on, of those that a person would choose; 0 where there is none.
+std::uint16_t free_port() {
+  for (std::uint16_t port = 20'000; port < 30'000; ++port) {
+    const base::Fd socket = tcp_socket();
+    const sockaddr_in at = loopback(port);
+    if (::bind(socket.get(), reinterpret_cast<const sockaddr*>(&at), sizeof at) == 0) return port;
+  }
+  return 0;
+}
+
+/// What whoever is at this port says; "(none)" where nobody is.
+std::string heard_at(std::uint16_t port) {
+  const base::Fd socket = tcp_socket();
+  const sockaddr_in at = loopback(port);
+  if (::connect(socket.get(), reinterpret_cast<const sockaddr*>(&at), sizeof at) != 0) return "(none)";
+  char text[64] = {};
+  const ssize_t got = ::recv(socket.get(), text, sizeof text, MSG_WAITALL);
+  return got < 0 ? "(reset)" : std::string(text, static_cast<std::size_t>(got));
+}
+
+/// `npm run dev` by a tool of the test's own, whose words decide what the command is about: a server.
+class Server {
+ public:
+  Server(const Scene& scene, std::uint16_t port, std::vector<std::string> flags) {
+    scene.tree().write("home/bin/npm",
+                       "#!/bin/sh\n"
+                       "if [ \"$1\" = config ]; then echo https://mirror.example/; exit 0; fi\n"
+                       "exec /usr/bin/python3 -c \"\n"
+                       "import socket\n"
+                       "s = socket.socket(); s.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)\n"
+                       "s.bind(('127.0.0.1', " +
+                           std::to_string(port) +
+                           ")); s.listen(); print('ready', flush=True)\n"
+                           "while True: c = s.accept()[0]; c.sendall(b'inside'); c.close()\n\"\n",
+                       0755);
+    scene.tree().write("work/project/package.json", "{\"name\":\"p\"}\n");
+    scene.tree().make_directory("work/project/.git");
+    std::vector<std::string> words = {"run", "--allow-read", "~/bin"};
+    words.insert(words.end(), flags.begin(), flags.end());
+    words.insert(words.end(), {"--", scene.home() + "/bin/npm", "run", "dev"});
+    // At a terminal, whose one stream has what Cordon says as well.
+    running_.emplace(scene.cordon(words).in(scene.in_work("project")).env("NO_COLOR", "1").pty().start());
+  }
+  Running& operator*() { return *running_; }
+  Running* operator->() { return &*running_; }
+
+ private:
+  std::optional<Running> running_;
+};
+
+TEST_P(CommandPublish, ThePortThatTheFlagNamesIsReachedByTheHost) {
+  const std::uint16_t port = free_port();
+  Server server(scene, port, {"--publish", std::to_string(port)});
+  ASSERT_TRUE(server->expect("ready")) << server->seen();
+  EXPECT_EQ(heard_at(port), "inside");
+  server->signal(SIGTERM);
+  const Finished ended = server->wait();
+  EXPECT_THAT(ended.out, Not(HasSubstr("--publish"))) << ended;
+}
+
+TEST_P(CommandPublish, AServerWithoutTheFlagIsNotReachedAndTheFlagIsNamed) {
+  const std::uint16_t port = free_port();
+  Server server(scene, port, {});
+  ASSERT_TRUE(server->expect("--publish " + std::to_string(port))) << server->seen();
+  EXPECT_EQ(heard_at(port), "(none)");
+}
+
+TEST_P(CommandPublish, WhatIsNoPortIsRefused) {
+  for (const char* flag : {"--publish", "--host-service"}) {
+    for (const char* wrong : {"0", "65536", "80-90", "localhost:80"}) {
+      const Finished got = scene.cordon({"run", flag, wrong, "--", "true"}).in(scene.work()).run();
+      EXPECT_EQ(got.code, 125) << got;
+      EXPECT_TRUE(got.says("is not a port")) << got;
+    }
+  }
+  const Finished twice =
+      scene.cordon({"run", "--publish", "8080", "--publish", "8080", "--", "true"}).in(scene.work()).run();
+  EXPECT_TRUE(twice.says("publish: port 8080 is there twice")) << twice;
+}
+
+}  // namespace
+}  // namespace cordon::test
