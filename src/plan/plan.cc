@@ -108,6 +108,7 @@ std::string_view step_name(const step::Any& act) {
                                                                                    "local-network",
                                                                                    "redirect",
                                                                                    "listen",
+                                                                                   "cgroup",
                                                                                    "resource-limit",
                                                                                    "run-as",
                                                                                    "drop-privileges",
@@ -121,6 +122,11 @@ std::string_view listen_name(step::ListenFor what) {
   constexpr std::array<std::string_view, 6> kNames = {"redirected", "port",    "proxy",
                                                       "dns-udp",    "dns-tcp", "host-service"};
   return kNames[static_cast<std::size_t>(what)];
+}
+
+std::string_view way_name(CgroupWay way) {
+  constexpr std::array<std::string_view, 3> kNames = {"none", "direct", "scope"};
+  return kNames[static_cast<std::size_t>(way)];
 }
 
 std::string_view reach_name(Reach reach) {

@@ -25,7 +25,7 @@
 namespace cordon::plan::wire {
 
 inline constexpr std::uint64_t kMagic = 0x4e414c5044524f43;  // "CORDPLAN"
-inline constexpr std::uint32_t kVersion = 5;
+inline constexpr std::uint32_t kVersion = 6;
 inline constexpr std::uint32_t kMostRecords = 65'535;
 inline constexpr std::size_t kMostHoldPoints = 1'024;
 inline constexpr std::uint32_t kMostListeners = 600;
@@ -55,6 +55,7 @@ enum class Op : std::uint16_t {
   kLocalNetwork,
   kRedirect,
   kListen,
+  kCgroup,
   kResourceLimit,
   kRunAs,
   kDropPrivileges,
@@ -64,7 +65,7 @@ enum class Op : std::uint16_t {
   kLandlockRule,
   kStub,
 };
-inline constexpr std::size_t kOps = 26;
+inline constexpr std::size_t kOps = 27;
 
 /// `size` bytes at `offset` of the table. Of a string: without its NUL, which follows.
 struct Ref {
@@ -167,6 +168,7 @@ inline constexpr std::array<Shape, kOps> kShapes = [] {
       {Phase::kNetwork, kAny, 3, 0, {}},
       {Phase::kNetwork, kAtMostOnce, 1, kIpv6Too, {}},
       {Phase::kNetwork, kAny, 5, kRedirected, {}},
+      {Phase::kTarget, kAtMostOnce, 0, 0, {}},
       {Phase::kTarget, kAny, 3, 0, {}},
       {Phase::kTarget, kAtMostOnce, 2, 0, {}},
       {Phase::kTarget, kOnce, 0, 0, {}},
@@ -464,6 +466,7 @@ inline bool View::is_value(const Record& record) const {
     case Op::kBuildRoot:
     case Op::kEnterRoot:
     case Op::kLoopback:
+    case Op::kCgroup:
     case Op::kDropPrivileges:
     case Op::kLandlockRule:
       return true;

@@ -145,6 +145,8 @@ class Encoder {
     put(Op::kListen, act.what == step::ListenFor::kRedirected ? wire::kRedirected : 0,
         {static_cast<std::uint64_t>(datagrams ? SOCK_DGRAM : SOCK_STREAM), at.family, act.port, at.first, at.rest}, {});
   }
+  /// The numbers are the supervisor's business.
+  void encode(const step::Cgroup&) { put(Op::kCgroup, 0, {}, {}); }
   void encode(const step::ResourceLimit& act) { put(Op::kResourceLimit, 0, {act.resource, act.soft, act.hard}, {}); }
   void encode(const step::RunAs& act) { put(Op::kRunAs, 0, {act.uid, act.gid}, {}); }
   void encode(const step::DropPrivileges&) { put(Op::kDropPrivileges, 0, {}, {}); }

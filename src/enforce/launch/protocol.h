@@ -20,7 +20,8 @@
 // nothing has run then, and nothing will. The sender of kReady calls execve right after it: who gets a notification
 // reads the control socket first, and knows by that whether it was the probe.
 //
-// Where sockets listen, the child waits for a kGo before its kReady, so that nothing runs before the broker serves.
+// Where sockets listen or a control group is made, the child waits for a kGo before its kReady, so that nothing runs
+// before the broker serves and the limits stand.
 // Nothing else is ever said to it.
 //
 // Shared by the launcher program, start.cc and enforce/supervise. Both ends are of one build; no version is needed.
@@ -54,7 +55,8 @@ enum class Kind : std::uint32_t {
   kMounts = 9,             ///< all mounts stand; comes with init's /proc/self/mountinfo, as it is seen in the new root
   kPlan = 10,              ///< from the supervisor; comes with the plan
   kListening = 11,         ///< step; comes with a socket that listens inside
-  kGo = 12,                ///< said to the child: the broker serves. Only where a plan has Listen steps
+  kGo = 12,                ///< said to the child: the broker serves and the limits stand. Only where a plan has a
+                           ///< Listen or a Cgroup step
   kBeginning = 13,         ///< from the supervisor; comes with what the plan will begin with
   kTargetExited = 101,     ///< life; code: wait status
   kTargetStopped = 102,    ///< life; code: signal

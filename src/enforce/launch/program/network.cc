@@ -75,10 +75,10 @@ Sys<void> listen(const Record& record, Channel& control) {
   return control.send({.kind = Kind::kListening, .step = record.step}, socket);
 }
 
-Sys<void> await_broker() {
+Sys<void> await_supervisor() {
   auto batch = receive(FdView(kControlFd), 0);
   if (!batch) return base::fail(batch.error());
-  if (batch->count != 1 || batch->messages[0].kind != Kind::kGo) return base::fail(Errno{EPIPE, "broker"});
+  if (batch->count != 1 || batch->messages[0].kind != Kind::kGo) return base::fail(Errno{EPIPE, "supervisor"});
   return {};
 }
 

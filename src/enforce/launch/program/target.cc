@@ -124,8 +124,11 @@ Sys<char**> pointers(wire::List list) {
 }
 
 [[noreturn]] void execute(const Target& target, const Record& record, char** argv, char** environment) {
-  if (const Found listens = find(target.plan, Op::kListen); listens.there) {
-    must(target, listens.record.step, await_broker());
+  for (const Op awaited : {Op::kCgroup, Op::kListen}) {
+    const Found found = find(target.plan, awaited);
+    if (!found.there) continue;
+    must(target, found.record.step, await_supervisor());
+    break;  // it says so once
   }
   must(target, record.step, target.control.send({.kind = Kind::kReady}));
   auto failed = kernel::execve(target.plan.string(record.refs[0]), argv, environment);
