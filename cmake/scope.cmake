@@ -3,7 +3,7 @@
 add_executable(cordon-scope "${CMAKE_SOURCE_DIR}/src/cgroup/scope/main.cc")
 target_link_libraries(cordon-scope PRIVATE cordon_options PkgConfig::systemd)
 target_compile_options(cordon-scope PRIVATE -Os -fno-sanitize=all -fno-profile-arcs -fno-test-coverage)
-target_link_options(cordon-scope PRIVATE -Wl,--gc-sections -s -fno-sanitize=all -fno-profile-arcs)
+target_link_options(cordon-scope PRIVATE -static-libstdc++ -static-libgcc -Wl,--gc-sections -s -fno-sanitize=all -fno-profile-arcs)
 
 set(scope_image "${CMAKE_SOURCE_DIR}/src/cgroup/image.cc")
 add_library(cordon_scope_image OBJECT "${scope_image}")
