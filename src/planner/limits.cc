@@ -45,6 +45,7 @@ void refuse_too_little(Draft& draft) {
   const policy::Limits& limits = draft.policy.limits;
   const auto refuse = [&](const policy::Origin& at, std::string what, std::string mend) {
     draft.refuse(Code::kLimitTooSmall, at.span, std::move(what), std::move(mend));
+    draft.items.back().is_grant = true;
   };
   if (limits.memory_bytes != 0 && limits.memory_bytes < kLeastMemory)
     refuse(limits.memory_at, fmt::format("nothing starts in {} of memory", base::shown(limits.memory)),
@@ -82,6 +83,7 @@ void check_limits(Draft& draft) {
                  fmt::format("this host does not let it be held that {} {} (limits.{}){}", kind.promise, kind.written,
                              kind.name, why(fact)),
                  fact.mend.empty() ? "cordon doctor says what this host lacks" : fact.mend);
+    draft.items.back().is_grant = true;
   }
 }
 

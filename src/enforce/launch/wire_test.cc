@@ -55,6 +55,7 @@ plan::Plan whole_plan() {
   add(step::HoldPoint{.directory = "/home/u/p", .name = ".git", .target = "/p/.git", .is_directory = false});
   add(step::EnterRoot{});
   add(step::Loopback{});
+  add(step::Cgroup{.memory_bytes = 1, .cpu_hundredths = 2, .pids = 3});
   add(step::ResourceLimit{.resource = 4, .soft = 1, .hard = 2});
   add(step::RunAs{.uid = 5, .gid = 6});
   add(step::DropPrivileges{});
