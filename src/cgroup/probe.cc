@@ -128,14 +128,16 @@ void explain(const Hierarchy& hierarchy, const Error& direct, const Error& scope
   out.cause = base::to_string(error);
   if (!hierarchy.systemd) {
     out.cause += ", and no systemd manages this host";
-    out.mend = "start cordon in a group of its own below one that holds no process and has the memory, cpu and pids "
-               "controllers in cgroup.subtree_control, and that you own";
+    out.mend =
+        "start cordon in a group of its own below one that holds no process and has the memory, cpu and pids "
+        "controllers in cgroup.subtree_control, and that you own";
   } else if (!root && error.subject.ends_with("/systemd/private")) {
     out.cause = "you have no user manager here: " + out.cause;
     out.mend = fmt::format("loginctl enable-linger {} (as root; needs libpam-systemd or the like)", ::geteuid());
   } else if (!root && error.detail.contains("not delegated")) {
-    out.mend = "as root: mkdir -p /etc/systemd/system/user@.service.d, write there in delegate.conf: [Service] "
-               "Delegate=cpu memory pids; then systemctl daemon-reload, and log in again";
+    out.mend =
+        "as root: mkdir -p /etc/systemd/system/user@.service.d, write there in delegate.conf: [Service] "
+        "Delegate=cpu memory pids; then systemctl daemon-reload, and log in again";
   } else if (error.detail.contains("libsystemd")) {
     out.mend = "install libsystemd (Debian: apt-get install libsystemd0)";
   }
@@ -158,9 +160,15 @@ plan::LimitsFact probe() {
     return out;
   }
   Tried direct = try_in(direct_place(hierarchy, Claim::kOnlyOurs), *id);
-  if (is_whole(direct)) return take(direct, plan::CgroupWay::kDirect), out;
+  if (is_whole(direct)) {
+    take(direct, plan::CgroupWay::kDirect);
+    return out;
+  }
   const Tried scope = try_in(scope_place(hierarchy, *id), *id);
-  if (is_whole(scope)) return take(scope, plan::CgroupWay::kScope), out;
+  if (is_whole(scope)) {
+    take(scope, plan::CgroupWay::kScope);
+    return out;
+  }
   // The last resort of root: a group that a manager does not know of. What it takes from it is seen at the end.
   if (::geteuid() == 0 && hierarchy.systemd && direct.held == Wanted{})
     direct = try_in(direct_place(hierarchy, Claim::kForced), *id);

@@ -55,7 +55,6 @@ plan::Plan whole_plan() {
   add(step::HoldPoint{.directory = "/home/u/p", .name = ".git", .target = "/p/.git", .is_directory = false});
   add(step::EnterRoot{});
   add(step::Loopback{});
-  add(step::Cgroup{.memory_bytes = 1, .cpu_hundredths = 2, .pids = 3});
   add(step::ResourceLimit{.resource = 4, .soft = 1, .hard = 2});
   add(step::RunAs{.uid = 5, .gid = 6});
   add(step::DropPrivileges{});
@@ -136,6 +135,27 @@ TEST(Wire, CarriesAnOverlayWithItsStubsAndAHoldPointAsItsMask) {
   EXPECT_EQ(hold.op, Op::kMask);
   EXPECT_EQ(hold.flags, 0U);
   EXPECT_STREQ(view->string(hold.refs[0]), "/p/.git");
+}
+
+TEST(Wire, OfAControlGroupOnlySaysThatTheSupervisorIsWaitedFor) {
+  plan::Plan plan = whole_plan();
+  const plan::Step group{.act = step::Cgroup{.memory_bytes = 1, .cpu_hundredths = 2, .pids = 3}, .reason = "a test"};
+  plan.steps.insert(plan.steps.begin() + 15, group);
+  auto view = decode(plan);
+  ASSERT_TRUE(view);
+  std::size_t found = 0;
+  for (std::size_t i = 0; i < view->size(); ++i) {
+    const wire::Record record = view->record(i);
+    if (record.op != Op::kCgroup) continue;
+    ++found;
+    EXPECT_EQ(record.step, 16);
+    EXPECT_EQ(record.args, (std::array<std::uint64_t, 8>{}));
+  }
+  EXPECT_EQ(found, 1U);
+  plan.steps.insert(plan.steps.begin() + 15, group);
+  view = decode(plan);
+  ASSERT_FALSE(view);
+  EXPECT_EQ(view.error().fault, Fault::kOrder) << "one at most";
 }
 
 /// The whole plan with a private overlay at step 13, and what is wrong with it.
