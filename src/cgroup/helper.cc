@@ -91,8 +91,8 @@ Result<pid_t> spawn(base::FdView image, base::FdView stream, const std::string& 
   std::array<char*, 4> argv = {word.data(), where.data(), unit.data(), nullptr};
   std::array<char*, 1> environment = {nullptr};
   pid_t pid = 0;
-  const int code = ::posix_spawn(&pid, path.c_str(), &setting.actions, &setting.attributes, argv.data(),
-                                 environment.data());
+  const int code =
+      ::posix_spawn(&pid, path.c_str(), &setting.actions, &setting.attributes, argv.data(), environment.data());
   if (code != 0) return base::fail(Error{.operation = "execve", .subject = kName, .code = code});
   return pid;
 }
@@ -146,9 +146,8 @@ Result<void> Helper::hear(const char* operation) {
     const auto size = kernel::read(socket_, piece);
     if (!size) return base::fail(kernel::error_at(size.error(), kName));
     if (*size == 0)
-      return base::fail(Error{.operation = operation,
-                              .subject = kName,
-                              .detail = "ended without a word; it needs libsystemd.so.0"});
+      return base::fail(
+          Error{.operation = operation, .subject = kName, .detail = "ended without a word; it needs libsystemd.so.0"});
     line.append(reinterpret_cast<const char*>(piece.data()), *size);
   }
   if (line == "ok\n") return {};

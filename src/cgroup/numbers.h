@@ -11,10 +11,10 @@ namespace cordon::cgroup {
 
 /// One file, and what is written into it and then read back.
 struct Setting {
-  std::string file;     ///< "memory.max"
-  std::string text;     ///< as it is written
-  std::string expect;   ///< as it reads afterwards, without the newline
-  bool needed = true;   ///< false: a kernel without this file holds the limit as well
+  std::string file;    ///< "memory.max"
+  std::string text;    ///< as it is written
+  std::string expect;  ///< as it reads afterwards, without the newline
+  bool needed = true;  ///< false: a kernel without this file holds the limit as well
   friend bool operator==(const Setting&, const Setting&) = default;
 };
 

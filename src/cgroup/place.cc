@@ -108,7 +108,8 @@ Hierarchy read_hierarchy() {
 
 Result<Place> direct_place(const Hierarchy& hierarchy, Claim claim) {
   if (hierarchy.mount.empty() || hierarchy.own.empty())
-    return base::fail(Error{.operation = "mount", .subject = "cgroup2", .detail = "no cgroup v2 hierarchy is in reach"});
+    return base::fail(
+        Error{.operation = "mount", .subject = "cgroup2", .detail = "no cgroup v2 hierarchy is in reach"});
   const std::string path = parent_of(hierarchy.own);
   if (claim == Claim::kOnlyOurs && hierarchy.systemd && !is_ours(hierarchy, path))
     return base::fail(Error{.operation = "getxattr",
@@ -122,7 +123,8 @@ Result<Place> direct_place(const Hierarchy& hierarchy, Claim claim) {
 
 Result<Place> scope_place(const Hierarchy& hierarchy, const std::string& id) {
   if (hierarchy.mount.empty())
-    return base::fail(Error{.operation = "mount", .subject = "cgroup2", .detail = "no cgroup v2 hierarchy is in reach"});
+    return base::fail(
+        Error{.operation = "mount", .subject = "cgroup2", .detail = "no cgroup v2 hierarchy is in reach"});
   const uid_t uid = ::geteuid();
   const std::string socket = uid == 0 ? "/run/systemd/private" : fmt::format("/run/user/{}/systemd/private", uid);
   if (auto there = kernel::statx(kernel::kHere, socket.c_str(), AT_SYMLINK_NOFOLLOW); !there)

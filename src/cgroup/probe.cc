@@ -129,7 +129,7 @@ void explain(const Hierarchy& hierarchy, const Error& direct, const Error& scope
   if (!hierarchy.systemd) {
     out.cause += ", and no systemd manages this host";
     out.mend =
-        "start cordon in a group of its own below one that holds no process and has the memory, cpu and pids "
+        "start it in a group of its own below one that holds no process and has the memory, cpu and pids "
         "controllers in cgroup.subtree_control, and that you own";
   } else if (!root && error.subject.ends_with("/systemd/private")) {
     out.cause = "you have no user manager here: " + out.cause;

@@ -59,7 +59,6 @@ class Job {
   base::Result<plan::Plan, Stop> prepare_command();
   base::Result<void, Stop> set_up();
   base::Result<plan::Plan, Stop> planned();
-  base::Result<void, Stop> check_run_id(const plan::Plan& plan) const;
   base::Result<void, Stop> hold_to_landings(const plan::Plan& plan);
   supervise::Options run_options();
   void start_launcher_early(const plan::step::EnterNamespaces& opening);
@@ -134,18 +133,8 @@ base::Result<plan::Plan, Stop> Job::planned() {
     return base::fail(stop(report::refused(*refusal), opened_->file.text));
   }
   plan::Plan plan = std::get<plan::Plan>(std::move(*decided));
-  CORDON_OK(check_run_id(plan));
+  if (auto wrong = run_id_without_limits(arguments_, plan)) return base::fail(stop(*std::move(wrong)));
   return plan;
-}
-
-/// It names the group or the scope that the limits are held in, and nothing else.
-base::Result<void, Stop> Job::check_run_id(const plan::Plan& plan) const {
-  const auto limits = [](const plan::Step& step) { return std::holds_alternative<plan::step::Cgroup>(step.act); };
-  if (!arguments_.has("--run-id") || std::ranges::any_of(plan.steps, limits)) return {};
-  return base::fail(stop(flag_mistake(
-      arguments_, "run-id-needs-limits", "--run-id names the scope of a run with limits, and this one has none",
-      arguments_.dashes ? "leave --run-id out, or limit the run: --memory, --cpu, --pids"
-                        : "leave --run-id out, or write in the manifest: limits: {memory: 512M}")));
 }
 
 base::Result<void, Stop> Job::find_report_file() {

@@ -342,13 +342,10 @@ inline View::Check View::check_all(Extent extent) const {
     if (one.op == Op::kStub && !is_below(overlay, one)) return malformed(Fault::kPath, one.step);
     before = one;
   }
-  if (extent == Extent::kOpening) {
-    if (size() != 1 || before.op != Op::kEnterNamespaces) return malformed(Fault::kOrder);
-    return {};
-  }
-  if (extent == Extent::kBeginning) {
+  if (extent == Extent::kOpening)
+    return size() == 1 && before.op == Op::kEnterNamespaces ? Check() : malformed(Fault::kOrder);
+  if (extent == Extent::kBeginning)
     return size() > 2 && record(0).op == Op::kEnterNamespaces ? Check() : malformed(Fault::kOrder);
-  }
   for (std::size_t op = 0; op < kOps; ++op) {
     if (kShapes[op].times == Times::kOnce && seen[op] != 1) return malformed(Fault::kOrder);
   }
