@@ -21,6 +21,7 @@ endfunction()
 cordon_pkg(yaml yaml-0.1 libyaml.a)
 cordon_pkg(seccomp libseccomp libseccomp.a)
 cordon_pkg(acl libacl libacl.a)
+pkg_check_modules(systemd REQUIRED IMPORTED_TARGET GLOBAL libsystemd)  # cordon-scope alone, which is dynamic
 cordon_pkg(idn2 libidn2 libidn2.a)
 cordon_pkg(pugixml pugixml libpugixml.a)
 if(CORDON_STATIC)

@@ -4,6 +4,7 @@
 include(launcher)
 include(janitor)
 include(egress)
+include(scope)
 
 # cordon itself: one static program, because what every run pays for first is the dynamic linker. A sanitizer build links
 # as sanitizers want it.

@@ -47,6 +47,33 @@ base::Result<void, Stop> limit_time(const Arguments& arguments, policy::Limits& 
   return {};
 }
 
+/// --memory, --cpu and --pids, each written as in a manifest.
+base::Result<void, Stop> limit_resources(const Arguments& arguments, policy::Limits& limits) {
+  namespace manifest = policy::manifest;
+  using manifest::Rule;
+  const auto take = [&](const char* flag, Rule rule, policy::Origin& at) -> base::Result<std::string, Stop> {
+    const std::string written = arguments.value(flag);
+    const auto fault = manifest::check_value(rule, written);
+    at = {.span = {}, .source = flag};
+    if (!fault) return written;
+    auto refused = refuse(arguments, fault->code, fmt::format("{} {}", flag, fault->message), fault->hint);
+    return base::fail(std::move(refused).error());
+  };
+  if (arguments.has("--memory")) {
+    CORDON_TRY(limits.memory, take("--memory", Rule::kMemory, limits.memory_at));
+    limits.memory_bytes = manifest::parse_size(limits.memory).value_or(0);
+  }
+  if (arguments.has("--cpu")) {
+    CORDON_TRY(limits.cpu, take("--cpu", Rule::kPercent, limits.cpu_at));
+    limits.cpu_hundredths = manifest::parse_share(limits.cpu).value_or(0);
+  }
+  if (arguments.has("--pids")) {
+    CORDON_TRY(const std::string written, take("--pids", Rule::kCount, limits.pids_at));
+    limits.pids = static_cast<std::int64_t>(base::parse_decimal(written).value_or(0));
+  }
+  return {};
+}
+
 void add(const std::vector<policy::config::Path>& from, std::vector<PathGrant>& to) {
   for (const policy::config::Path& entry : from)
     if (std::ranges::find(to, entry.path, &PathGrant::path) == to.end())
@@ -93,6 +120,7 @@ base::Result<void, Stop> add_flag_grants(const Arguments& arguments, const FlagP
     return denied.at.source == ".env files" &&
            std::ranges::find(policy.read, denied.path, &PathGrant::path) != policy.read.end();
   });
+  CORDON_OK(limit_resources(arguments, policy.limits));
   return limit_time(arguments, policy.limits);
 }
 

@@ -49,6 +49,9 @@ constexpr OptionRow kDenyExec =
     of_command("--deny-exec", "PATH", "hide this program", Times::kMany, Complete::kFile, "-E");
 constexpr OptionRow kKeepEnv = of_command("--keep-env", "NAME", "pass this variable of yours", Times::kMany);
 constexpr OptionRow kTimeout = of_command("--timeout", "TIME", "end the run after this long: 90s, 20m, 2h");
+constexpr OptionRow kMemory = of_command("--memory", "SIZE", "at most this much memory, and no swap: 512M, 2G");
+constexpr OptionRow kCpu = of_command("--cpu", "PERCENT", "at most this share of one CPU: 50%, 200%");
+constexpr OptionRow kPids = of_command("--pids", "N", "at most this many processes and threads");
 constexpr OptionRow kConfig =
     of_command("--config", "FILE", "a configuration of yours for this run", Times::kOnce, Complete::kFile, "-c");
 constexpr OptionRow kTrustProject =
@@ -76,6 +79,9 @@ constexpr std::array kOfBoth = {
     kDenyExec,
     kKeepEnv,
     kTimeout,
+    kMemory,
+    kCpu,
+    kPids,
     kConfig,
     kTrustProject,
     kAsk,

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "base/text.h"
+#include "cgroup/numbers.h"
 #include "cli/asking.h"
 #include "cli/command.h"
 #include "cli/commands.h"
@@ -110,10 +111,9 @@ base::Result<void, Stop> Job::check_flags() const {
     return mistake("flag-of-other-door",
                    fmt::format("{} is for {}", flag, arguments_.dashes ? "a manifest" : "a command after --"),
                    fmt::format("leave {} out", flag));
-  if (arguments_.has("--run-id"))
-    return mistake("run-id-needs-limits",
-                   "--run-id names the scope of a run with limits, which this version does not make",
-                   "leave --run-id out");
+  if (arguments_.has("--run-id") && !cgroup::is_run_id(arguments_.value("--run-id")))
+    return mistake("bad-run-id", fmt::format("--run-id {} is no id", base::shown(arguments_.value("--run-id"))),
+                   "--run-id ID: 1 to 64 letters, digits and underscores");
   if (arguments_.has("--ask") && !arguments_.has("--dry-run") && !has_terminal())
     return mistake("ask-needs-terminal", "--ask asks at a terminal, and there is none",
                    "leave --ask out, and write what the run may reach in the manifest: network: [{host: …, port: …}]");
@@ -133,7 +133,9 @@ base::Result<plan::Plan, Stop> Job::planned() {
     if (command_ && is_not_executable(*refusal)) refused_code_ = kNotExecutable;
     return base::fail(stop(report::refused(*refusal), opened_->file.text));
   }
-  return std::get<plan::Plan>(std::move(*decided));
+  plan::Plan plan = std::get<plan::Plan>(std::move(*decided));
+  if (auto wrong = run_id_without_limits(arguments_, plan)) return base::fail(stop(*std::move(wrong)));
+  return plan;
 }
 
 base::Result<void, Stop> Job::find_report_file() {
@@ -293,6 +295,7 @@ base::Result<plan::Outcome, Stop> Job::start_and_wait(const plan::Plan& plan) {
     prepared.set_hold_registry(hold_registry(state_directory(context_.invocation.caller, own_home(host_->facts)),
                                              host_->state, approval_caller(context_.invocation)));
   }
+  prepared.set_run_id(arguments_.value("--run-id"));
   prepared.set_when_mounted([this] { host_->session.pins().release(); });
   prepared.set_on_listening(told_of_listening(command_, [this](plan::Note note) { tell(std::move(note)); }));
   const host::AutoExecWatch watch = watch_writes(context_.invocation.caller, host_->facts, plan);

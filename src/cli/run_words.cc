@@ -27,6 +27,15 @@ void mend_a_command(const host::Caller& caller, const std::string& word, report:
   }
 }
 
+std::optional<report::Refused> run_id_without_limits(const Arguments& arguments, const plan::Plan& plan) {
+  const auto limits = [](const plan::Step& step) { return std::holds_alternative<plan::step::Cgroup>(step.act); };
+  if (!arguments.has("--run-id") || std::ranges::any_of(plan.steps, limits)) return std::nullopt;
+  return flag_mistake(arguments, "run-id-needs-limits",
+                      "--run-id names the scope of a run with limits, and this one has none",
+                      arguments.dashes ? "leave --run-id out, or limit the run: --memory, --cpu, --pids"
+                                       : "leave --run-id out, or write in the manifest: limits: {memory: 512M}");
+}
+
 bool is_not_executable(const plan::Refusal& refusal) {
   return std::ranges::any_of(refusal.items, [](const plan::RefusedItem& item) {
     return item.code == "entrypoint-not-executable" || item.code == "entrypoint-unknown-format" ||

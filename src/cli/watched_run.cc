@@ -72,6 +72,7 @@ std::vector<std::string> early_end(const plan::Outcome& outcome) {
   std::vector<std::string> out;
   for (const plan::Lapse& lapse : outcome.lapses) out.push_back("the run was ended, because " + lapse.what);
   if (outcome.ended_by == plan::EndedBy::kTimeout) out.emplace_back("the time limit ended the run");
+  if (outcome.ended_by == plan::EndedBy::kMemory) out.emplace_back("the memory limit ended the run");
   if (outcome.ended_by == plan::EndedBy::kSignal) out.emplace_back("the run was ended on request");
   if (outcome.ended_by == plan::EndedBy::kLapse && outcome.lapses.empty())
     out.emplace_back("a promise lapsed, and the run was ended");

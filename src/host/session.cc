@@ -3,6 +3,7 @@
 #include <unordered_set>
 #include <utility>
 
+#include "cgroup/probe.h"
 #include "host/accounts.h"
 #include "host/bounded.h"
 #include "host/fact_cache.h"
@@ -223,6 +224,7 @@ base::Result<void> Session::answer(const plan::Questions& questions, plan::HostF
     if (it != impl_->caller.environment.end()) facts.relocations.insert_or_assign(name, it->second);
   }
   impl_->answer_accounts(questions, facts);
+  if (questions.limits && !facts.limits) facts.limits = cgroup::probe();
   const std::vector<Question> open = impl_->open_questions(questions, facts);
   if (open.empty()) return {};
   std::vector<Answer> answers = impl_->files(facts).ask(open);

@@ -37,6 +37,9 @@ inline Sys<std::size_t> fgetxattr(FdView fd, const char* name, std::span<std::by
   if (n < 0) return failed("fgetxattr");
   return static_cast<std::size_t>(n);
 }
+inline Sys<void> fsetxattr(FdView fd, const char* name, std::span<const std::byte> value) {
+  return done(::fsetxattr(fd.get(), name, value.data(), value.size(), 0), "fsetxattr");
+}
 inline Sys<void> fremovexattr(FdView fd, const char* name) {
   return done(::fremovexattr(fd.get(), name), "fremovexattr");
 }

@@ -217,6 +217,22 @@ struct DescriptorLimit {
   friend bool operator==(const DescriptorLimit&, const DescriptorLimit&) = default;
 };
 
+/// How a run gets a control group of its own.
+enum class CgroupWay : std::uint8_t {
+  kNone,
+  kDirect,  ///< made by ourselves, in a subtree that is delegated to us or that no manager claims
+  kScope,   ///< in a transient scope of the systemd manager that is the caller's
+};
+
+/// What came of making one here, with a limit of each kind, and putting a process into it.
+struct LimitsFact {
+  CgroupWay way = CgroupWay::kNone;
+  bool memory = false, cpu = false, pids = false;  ///< these can be limited, and read back as set
+  int code = 0;                                    ///< as the next three: why one of them cannot
+  std::string operation, cause, mend;
+  friend bool operator==(const LimitsFact&, const LimitsFact&) = default;
+};
+
 struct HostFacts {
   std::string kernel_release;  ///< "6.18.44"
   std::string machine;         ///< "x86_64", "aarch64"
@@ -281,6 +297,7 @@ struct HostFacts {
   /// The same, only as many levels down as Questions::near_links asked for: what is deeper ends no walk.
   std::map<std::string, std::vector<PathFact>> near_links;
   std::optional<AliasAnswer> aliases;  ///< of the last scan; `asked` says of what
+  std::optional<LimitsFact> limits;    ///< asked where limits are; never from a cache: it depends on where Cordon runs
 
   [[nodiscard]] const FeatureFact& feature(Feature which) const { return features[static_cast<std::size_t>(which)]; }
   [[nodiscard]] FeatureFact& feature(Feature which) { return features[static_cast<std::size_t>(which)]; }
@@ -310,6 +327,7 @@ struct Questions {
   std::map<std::string, std::size_t> near_links;
   std::string working_directory;         ///< for the policy's relative programs
   std::optional<AliasQuestion> aliases;  ///< asked last, when everything else is known
+  bool limits = false;                   ///< can memory, CPU time and processes be limited here?
   friend bool operator==(const Questions&, const Questions&) = default;
 };
 

@@ -84,6 +84,18 @@ enum class EndedBy : std::uint8_t {
   kTimeout,  ///< limits.timeout
   kSignal,   ///< Cordon was asked to end
   kLapse,    ///< a promise lapsed while it ran
+  kMemory,   ///< limits.memory: the kernel killed everything in the run
+};
+
+/// What the run's control group says at its end (step::Cgroup).
+struct LimitsUse {
+  base::StepId step;
+  std::uint64_t memory_peak = 0;                     ///< bytes; 0 where the kernel does not tell (before 5.19)
+  std::uint64_t memory_kills = 0;                    ///< processes that the kernel killed at the memory limit
+  std::uint64_t pids_refused = 0;                    ///< forks and new threads refused at the limit
+  std::uint64_t cpu_periods = 0, cpu_throttled = 0;  ///< periods in which anything ran; of these, held back
+  std::uint64_t cpu_usec = 0;                        ///< CPU time used, in microseconds
+  friend bool operator==(const LimitsUse&, const LimitsUse&) = default;
 };
 
 struct Lapse {
@@ -112,6 +124,7 @@ struct Outcome {
   std::vector<Lapse> lapses;
   Observations observations;            ///< of a run that was watched (Plan::watching)
   std::vector<ReachedAddress> reached;  ///< likewise; each address and port once, in the order of first sight, bounded
+  std::optional<LimitsUse> limits;      ///< of a run with a control group of its own
   std::uint64_t wall_ms = 0;
   friend bool operator==(const Outcome&, const Outcome&) = default;
 };

@@ -89,12 +89,34 @@ Tier tier_of(Layer layer) {
 }
 
 std::string_view step_name(const step::Any& act) {
-  constexpr std::array<std::string_view, std::variant_size_v<step::Any>> kNames = {
-      "enter-namespaces", "build-root",  "make-directory", "make-symlink",   "make-file",     "bind",
-      "mount-proc",       "mount-dev",   "mount-tmpfs",    "mask",           "pin",           "stub-overlay",
-      "private-overlay",  "hold-point",  "enter-root",     "loopback",       "local-network", "redirect",
-      "listen",           "socket-pool", "publish",        "resource-limit", "run-as",        "drop-privileges",
-      "landlock",         "filter",      "execute"};
+  constexpr std::array<std::string_view, std::variant_size_v<step::Any>> kNames = {"enter-namespaces",
+                                                                                   "build-root",
+                                                                                   "make-directory",
+                                                                                   "make-symlink",
+                                                                                   "make-file",
+                                                                                   "bind",
+                                                                                   "mount-proc",
+                                                                                   "mount-dev",
+                                                                                   "mount-tmpfs",
+                                                                                   "mask",
+                                                                                   "pin",
+                                                                                   "stub-overlay",
+                                                                                   "private-overlay",
+                                                                                   "hold-point",
+                                                                                   "enter-root",
+                                                                                   "loopback",
+                                                                                   "local-network",
+                                                                                   "redirect",
+                                                                                   "listen",
+                                                                                   "socket-pool",
+                                                                                   "publish",
+                                                                                   "cgroup",
+                                                                                   "resource-limit",
+                                                                                   "run-as",
+                                                                                   "drop-privileges",
+                                                                                   "landlock",
+                                                                                   "filter",
+                                                                                   "execute"};
   return kNames[act.index()];
 }
 
@@ -102,6 +124,11 @@ std::string_view listen_name(step::ListenFor what) {
   constexpr std::array<std::string_view, 6> kNames = {"redirected", "port",    "proxy",
                                                       "dns-udp",    "dns-tcp", "host-service"};
   return kNames[static_cast<std::size_t>(what)];
+}
+
+std::string_view way_name(CgroupWay way) {
+  constexpr std::array<std::string_view, 3> kNames = {"none", "direct", "scope"};
+  return kNames[static_cast<std::size_t>(way)];
 }
 
 std::string_view reach_name(Reach reach) {

@@ -283,6 +283,17 @@ struct ResourceLimit {
   friend bool operator==(const ResourceLimit&, const ResourceLimit&) = default;
 };
 
+/// A control group (v2) of the run's own, with these limits; 0: none of that kind. Swap is closed where memory is
+/// limited. The supervisor makes it, puts init in before the plan is given to it, and reads everything back before the
+/// target's child is let on; the child waits for that.
+struct Cgroup {
+  CgroupWay way = CgroupWay::kDirect;
+  std::uint64_t memory_bytes = 0;
+  std::uint64_t cpu_hundredths = 0;  ///< of a percent of one CPU: 5000 is half a CPU
+  std::uint64_t pids = 0;            ///< processes and threads, init among them
+  friend bool operator==(const Cgroup&, const Cgroup&) = default;
+};
+
 /// The target's ids, for a run as root on somebody else's workspace.
 struct RunAs {
   std::uint32_t uid = 0, gid = 0;
@@ -338,8 +349,8 @@ struct Execute {
 
 using Any = std::variant<EnterNamespaces, BuildRoot, MakeDirectory, MakeSymlink, MakeFile, Bind, MountProc, MountDev,
                          MountTmpfs, Mask, Pin, StubOverlay, PrivateOverlay, HoldPoint, EnterRoot, Loopback,
-                         LocalNetwork, Redirect, Listen, SocketPool, Publish, ResourceLimit, RunAs, DropPrivileges,
-                         Landlock, Filter, Execute>;
+                         LocalNetwork, Redirect, Listen, SocketPool, Publish, Cgroup, ResourceLimit, RunAs,
+                         DropPrivileges, Landlock, Filter, Execute>;
 
 }  // namespace step
 
@@ -422,6 +433,7 @@ struct Plan {
 /// The kebab-case name of a step's kind: "bind", "mount-proc".
 std::string_view step_name(const step::Any& act);
 std::string_view listen_name(step::ListenFor what);  ///< "redirected", "dns-udp"
+std::string_view way_name(CgroupWay way);            ///< "direct", "scope"
 std::string_view shield_name(step::Shield shield);   ///< "hidden", "read-only"
 
 }  // namespace cordon::plan

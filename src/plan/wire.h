@@ -25,7 +25,7 @@
 namespace cordon::plan::wire {
 
 inline constexpr std::uint64_t kMagic = 0x4e414c5044524f43;  // "CORDPLAN"
-inline constexpr std::uint32_t kVersion = 6;
+inline constexpr std::uint32_t kVersion = 7;
 inline constexpr std::uint32_t kMostRecords = 65'535;
 inline constexpr std::size_t kMostHoldPoints = 1'024;
 inline constexpr std::uint32_t kMostListeners = 600;
@@ -58,6 +58,7 @@ enum class Op : std::uint16_t {
   kRedirect,
   kListen,
   kSocketPool,
+  kCgroup,
   kResourceLimit,
   kRunAs,
   kDropPrivileges,
@@ -67,7 +68,7 @@ enum class Op : std::uint16_t {
   kLandlockRule,
   kStub,
 };
-inline constexpr std::size_t kOps = 27;
+inline constexpr std::size_t kOps = 28;
 
 /// `size` bytes at `offset` of the table. Of a string: without its NUL, which follows.
 struct Ref {
@@ -172,6 +173,7 @@ inline constexpr std::array<Shape, kOps> kShapes = [] {
       {Phase::kNetwork, kAtMostOnce, 1, kIpv6Too, {}},
       {Phase::kNetwork, kAny, 5, kRedirected, {}},
       {Phase::kNetwork, kAny, 2, 0, {}},
+      {Phase::kTarget, kAtMostOnce, 0, 0, {}},
       {Phase::kTarget, kAny, 3, 0, {}},
       {Phase::kTarget, kAtMostOnce, 2, 0, {}},
       {Phase::kTarget, kOnce, 0, 0, {}},
@@ -319,13 +321,10 @@ inline View::Check View::check_all(Extent extent) const {
     if (one.op == Op::kStub && !is_below(overlay, one)) return malformed(Fault::kPath, one.step);
     before = one;
   }
-  if (extent == Extent::kOpening) {
-    if (size() != 1 || before.op != Op::kEnterNamespaces) return malformed(Fault::kOrder);
-    return {};
-  }
-  if (extent == Extent::kBeginning) {
+  if (extent == Extent::kOpening)
+    return size() == 1 && before.op == Op::kEnterNamespaces ? Check() : malformed(Fault::kOrder);
+  if (extent == Extent::kBeginning)
     return size() > 2 && record(0).op == Op::kEnterNamespaces ? Check() : malformed(Fault::kOrder);
-  }
   for (std::size_t op = 0; op < kOps; ++op) {
     if (kShapes[op].times == Times::kOnce && seen[op] != 1) return malformed(Fault::kOrder);
   }
@@ -447,6 +446,7 @@ inline bool View::is_value(const Record& record) const {
     case Op::kBuildRoot:
     case Op::kEnterRoot:
     case Op::kLoopback:
+    case Op::kCgroup:
     case Op::kDropPrivileges:
     case Op::kLandlockRule:
       return true;

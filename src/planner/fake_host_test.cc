@@ -306,6 +306,7 @@ void FakeHost::answer_names(const std::string& directory, const plan::NameList& 
 }
 
 void FakeHost::answer(const plan::Questions& questions) {
+  if (questions.limits) facts.limits = limits;
   for (const std::string& path : questions.paths) facts.paths[path] = resolve(path);
   for (const std::string& name : questions.programs) facts.programs[name] = follow(name);
   for (const std::string& name : questions.environment) {

@@ -55,6 +55,8 @@ class FakeHost {
   std::map<std::string, std::vector<std::string>> libraries;
   std::map<std::string, std::vector<std::string>> searched;  ///< the same: directories that are looked into
   std::set<std::string> untold;                              ///< the same: the answer is not whole
+  /// What can be limited, where that is asked.
+  plan::LimitsFact limits{.way = plan::CgroupWay::kScope, .memory = true, .cpu = true, .pids = true};
   /// What every scan for other names of credentials finds; `asked` is filled in.
   plan::AliasAnswer aliases;
 

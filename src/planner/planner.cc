@@ -23,6 +23,7 @@
 #include "planner/kernel_files.h"
 #include "planner/known_hosts.h"
 #include "planner/landlock.h"
+#include "planner/limits.h"
 #include "planner/mounts.h"
 #include "planner/network.h"
 #include "planner/own_home.h"
@@ -155,7 +156,7 @@ void name_requested(Draft& draft) {
   plan.requested = {Layer::kFilesystem, Layer::kProcesses, Layer::kNetwork};
   if (!starts_anything(draft.policy)) plan.requested.push_back(Layer::kExec);
   plan.requested.insert(plan.requested.end(), {Layer::kSystemCalls, Layer::kLandlock});
-  if (draft.policy.limits.timeout_ms != 0) plan.requested.push_back(Layer::kLimits);
+  if (draft.policy.limits.timeout_ms != 0 || wants_limits(draft.policy)) plan.requested.push_back(Layer::kLimits);
   plan.requested.push_back(Layer::kPrivileges);
 }
 
@@ -194,6 +195,7 @@ void build(Draft& draft, const Identity& identity, const Program& program, const
   if (!lacks(draft.facts, plan::Feature::kNetNamespace) && !has_way_out(draft.policy)) {
     draft.step(plan::step::Loopback{}, Layer::kNetwork, "the target's own servers");
   }
+  add_cgroup(draft);
   drop_privileges(draft, identity);
   restrict_files(draft, arranged, program, listed);
   add_filters(draft);
@@ -285,6 +287,7 @@ Verdict plan(const policy::Policy& policy, const plan::HostFacts& facts, Memory&
   const std::vector<std::string> listed = want_exec_list(draft, identity, wants);
   refuse_unsupported(draft);
   check_network(draft);
+  check_limits(draft);
   check_host(draft);
   if (!draft.items.empty()) return plan::Refusal{std::move(draft.items)};
   forget_missing_denials(wants);

@@ -13,6 +13,7 @@
 #include "planner/identity.h"
 #include "planner/kernel_files.h"
 #include "planner/known_hosts.h"
+#include "planner/limits.h"
 #include "planner/planner.h"
 #include "planner/program.h"
 #include "planner/shields.h"
@@ -177,6 +178,7 @@ plan::Questions next_questions(const policy::Policy& policy, const plan::HostFac
   for (const std::string& path : grant_listings(policy, facts)) asking.directory(path);
   plan::Questions questions = asking.take();
   questions.working_directory = facts.working_directory;
+  questions.limits = wants_limits(policy) && !facts.limits;
   if (empty(questions)) {
     ask_for_aliases(policy, facts, memory, questions);
     memory.only_aliases_left = questions.aliases.has_value();
@@ -188,7 +190,8 @@ bool empty(const plan::Questions& questions) {
   return questions.paths.empty() && questions.programs.empty() && questions.directories.empty() &&
          questions.environment.empty() && questions.accounts.empty() && questions.texts.empty() &&
          questions.relocations.empty() && questions.names.empty() && questions.links.empty() &&
-         questions.near_links.empty() && questions.entries.empty() && questions.libraries.empty() && !questions.aliases;
+         questions.near_links.empty() && questions.entries.empty() && questions.libraries.empty() &&
+         !questions.limits && !questions.aliases;
 }
 
 }  // namespace cordon::planner

@@ -77,6 +77,9 @@ enum class Code : std::uint8_t {
   kExecWritable,
   // The network.
   kNetworkRuleInvalid,
+  // Limits.
+  kLimitTooSmall,
+  kLimitNotHeld,
   // The whole.
   kTooManySteps,
   kCount

@@ -72,12 +72,21 @@ const std::vector<Case>& cases() {
       // Asked for, not there yet.
       {"a network rule that nobody can read", Code::kNetworkRuleInvalid,
        [](H, P p) { p.policy.network.push_back({"a example", "443", "", {{"m.yaml", 2, 1, 1}, ""}}); }, "a example", ""},
-      {"a memory limit", Code::kNotSupportedYet,
-       [](H, P p) {
+      {"a memory limit that this host cannot hold", Code::kLimitNotHeld,
+       [](H h, P p) {
+         h.limits = {.way = plan::CgroupWay::kNone, .cause = "cgroup v1", .mend = "boot with v2"};
          p.policy.limits.memory = "1G";
+         p.policy.limits.memory_bytes = 1ULL << 30U;
          p.policy.limits.memory_at = {{"m.yaml", 2, 1, 1}, ""};
        },
-       "limits.memory", "remove"},
+       "limits.memory", "boot with v2"},
+      {"a memory limit that nothing starts in", Code::kLimitTooSmall,
+       [](H, P p) {
+         p.policy.limits.memory = "1K";
+         p.policy.limits.memory_bytes = 1024;
+         p.policy.limits.memory_at = {{"m.yaml", 2, 1, 1}, ""};
+       },
+       "nothing starts in 1K", "4M"},
       {"wx", Code::kNotSupportedYet, [](H, P p) { p.policy.wx.push_back({"~/x", "/home/me/x", {{"m.yaml", 2, 1, 1}, ""}}); }, "wx", ""},
       {"devices", Code::kNotSupportedYet, [](H, P p) { p.policy.devices.push_back({"/dev/kvm", {{"m.yaml", 2, 1, 1}, ""}}); }, "devices", ""},
       // Any path.

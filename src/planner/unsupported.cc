@@ -17,9 +17,6 @@ struct Missing {
   std::string_view mend;
 };
 
-constexpr std::string_view kLimitFromOutside =
-    "remove the line; bound the whole run from outside instead, for instance with systemd-run --scope";
-
 void refuse(Draft& draft, const policy::Origin& at, const Missing& missing) {
   draft.refuse(Code::kNotSupportedYet, at.span, fmt::format("{} cannot be enforced by this version", missing.what),
                std::string(missing.mend));
@@ -30,15 +27,6 @@ void refuse(Draft& draft, const policy::Origin& at, const Missing& missing) {
 template <class Entries>
 void refuse_each(Draft& draft, const Entries& entries, const Missing& missing) {
   for (const auto& entry : entries) refuse(draft, entry.at, missing);
-}
-
-void refuse_limits(Draft& draft, const policy::Limits& limits) {
-  const auto refuse_limit = [&](const policy::Origin& at, std::string_view what) {
-    refuse(draft, at, {what, Layer::kLimits, kLimitFromOutside});
-  };
-  if (!limits.memory.empty()) refuse_limit(limits.memory_at, "'limits.memory'");
-  if (!limits.cpu.empty()) refuse_limit(limits.cpu_at, "'limits.cpu'");
-  if (limits.pids) refuse_limit(limits.pids_at, "'limits.pids'");
 }
 
 }  // namespace
@@ -53,7 +41,6 @@ void refuse_unsupported(Draft& draft) {
               {"'allow'", Layer::kSystemCalls, "remove the line; the target cannot make a sandbox of its own yet"});
   refuse_each(draft, policy.devices,
               {"'devices'", Layer::kFilesystem, "remove the line; the target has null, zero, random and tty only"});
-  refuse_limits(draft, policy.limits);
 }
 
 }  // namespace cordon::planner

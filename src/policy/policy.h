@@ -67,10 +67,12 @@ struct Limits {
   std::string memory;  ///< as written: integer with optional K, M, G (1024-based)
   std::string cpu;     ///< as written: "150%"
   std::optional<std::int64_t> pids;
-  std::string timeout;           ///< as written: integer with s, m or h
-  std::string tmp;               ///< as written: size of /tmp
-  std::uint64_t timeout_ms = 0;  ///< parsed; 0 = none
-  std::uint64_t tmp_bytes = 0;   ///< parsed; 0 = the default
+  std::string timeout;               ///< as written: integer with s, m or h
+  std::string tmp;                   ///< as written: size of /tmp
+  std::uint64_t timeout_ms = 0;      ///< parsed; 0 = none
+  std::uint64_t tmp_bytes = 0;       ///< parsed; 0 = the default
+  std::uint64_t memory_bytes = 0;    ///< parsed; 0 = none
+  std::uint64_t cpu_hundredths = 0;  ///< parsed, of a percent of one CPU; 0 = none
   Origin memory_at, cpu_at, pids_at, timeout_at, tmp_at;
   friend bool operator==(const Limits&, const Limits&) = default;
 };

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <span>
+#include <utility>
 
 #include "base/error.h"
 #include "base/text.h"
@@ -81,6 +82,26 @@ DoctorLine line_of(const Rests& rest, const plan::HostFacts& facts) {
   return out;
 }
 
+/// Memory, CPU time and processes; limits.timeout and limits.tmp need nothing of the host's.
+DoctorLine limits_line(const plan::LimitsFact& fact) {
+  DoctorLine out;
+  out.line.layer = Layer::kLimits;
+  out.line.tier = plan::tier_of(Layer::kLimits);
+  std::string missing;
+  for (const auto& [name, held] : {std::pair{"memory", fact.memory}, {"cpu", fact.cpu}, {"pids", fact.pids}})
+    if (!held) missing += fmt::format("{}{}", missing.empty() ? "cannot limit " : ", ", name);
+  const bool none = !fact.memory && !fact.cpu && !fact.pids;
+  out.line.state = missing.empty() ? LayerState::kEnforced : none ? LayerState::kUnavailable : LayerState::kDegraded;
+  out.line.detail = missing;
+  if (missing.empty()) {
+    out.line.detail = fact.way == plan::CgroupWay::kScope ? "by a scope of systemd's" : "by a control group of its own";
+    return out;
+  }
+  out.line.mend = fact.mend;
+  out.cause = fact.cause;
+  return out;
+}
+
 Paint paint_of(LayerState state) {
   switch (state) {
     case LayerState::kEnforced:
@@ -132,6 +153,17 @@ std::string causes_of(const Doctor& doctor, const Style& style) {
   return out;
 }
 
+std::string limits_text(const Doctor& doctor, const Style& style) {
+  std::string out;
+  for (const DoctorLine& one : doctor.layers) {
+    if (one.cause.empty()) continue;
+    out +=
+        "\n" + laid_out({"", fmt::format("{}:", plan::layer_name(one.line.layer)), Paint::kBold, one.cause, 2}, style);
+    if (!one.line.mend.empty()) out += laid_out({"  ", "mend:", Paint::kGreen, one.line.mend, 6}, style);
+  }
+  return out;
+}
+
 std::string launcher_text(const LauncherState& launcher, const Style& style) {
   if (launcher.usable)
     return laid_out({"", "launcher:", Paint::kNone, base::shown(launcher.path) + ", of this build", 2}, style);
@@ -175,6 +207,7 @@ Doctor make_doctor(const plan::HostFacts& facts, const LauncherState& launcher) 
     const LayerLine& line = out.layers.back().line;
     if (line.tier == plan::Tier::kCore && line.state == LayerState::kUnavailable) out.ready = false;
   }
+  if (facts.limits) out.layers.push_back(limits_line(*facts.limits));
   return out;
 }
 
@@ -183,6 +216,7 @@ std::string text(const Doctor& doctor, const Style& style) {
   out += doctor.landlock_abi > 0 ? fmt::format(", Landlock ABI {}\n\n", doctor.landlock_abi) : std::string("\n\n");
   out += table_of(doctor, style);
   out += causes_of(doctor, style);
+  out += limits_text(doctor, style);
   out += "\n" + launcher_text(doctor.launcher, style);
   out += verdict_text(doctor, style);
   return out;

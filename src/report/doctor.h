@@ -34,6 +34,7 @@ struct MissingFeature {
 struct DoctorLine {
   LayerLine line;
   std::vector<MissingFeature> missing;
+  std::string cause;  ///< of the layer as a whole, where no Feature stands for it
   friend bool operator==(const DoctorLine&, const DoctorLine&) = default;
 };
 

@@ -49,6 +49,27 @@ TEST(Doctor, AHostThatHasEverythingIsReady) {
             "ready: this host holds every layer\n");
 }
 
+TEST(Doctor, SaysHowLimitsAreHeldOrWhyNot) {
+  plan::HostFacts facts = everything();
+  facts.limits = plan::LimitsFact{.way = plan::CgroupWay::kScope, .memory = true, .cpu = true, .pids = true};
+  Doctor doctor = make_doctor(facts, installed());
+  EXPECT_THAT(text(doctor, Style{}),
+              testing::HasSubstr("limits        hardening   enforced      by a scope of systemd's\n"));
+  facts.limits = plan::LimitsFact{.way = plan::CgroupWay::kScope,
+                                  .memory = true,
+                                  .pids = true,
+                                  .cause = "cpu is not delegated",
+                                  .mend = "delegate"};
+  doctor = make_doctor(facts, installed());
+  EXPECT_EQ(doctor.layers.back().line.state, plan::LayerState::kDegraded);
+  EXPECT_THAT(text(doctor, Style{}), testing::HasSubstr("limits: cpu is not delegated\n  mend: delegate\n"));
+  facts.limits = plan::LimitsFact{.cause = "cgroup v1"};
+  doctor = make_doctor(facts, installed());
+  EXPECT_EQ(doctor.layers.back().line.state, plan::LayerState::kUnavailable);
+  EXPECT_TRUE(doctor.ready) << "limits are asked for by few";
+  EXPECT_THAT(text(doctor, Style{}), testing::HasSubstr("cannot limit memory, cpu, pids"));
+}
+
 TEST(Doctor, APartOfALayerThatIsNotHeldIsSaid) {
   plan::HostFacts facts = everything();
   facts.landlock_abi = 5;

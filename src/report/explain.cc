@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/text.h"
+#include "report/plan_names.h"
 #include "report/refused.h"
 
 namespace cordon::report {
@@ -107,6 +108,28 @@ void take_programs(const Json& record, plan::Observations& observed) {
   });
 }
 
+void take_limits(const Json& limits, Report& report) {
+  plan::step::Cgroup asked;
+  plan::LimitsUse use;
+  if (const Json* memory = member(limits, "memory")) {
+    asked.memory_bytes = number_at(*memory, "limit_bytes");
+    use.memory_peak = number_at(*memory, "peak_bytes");
+    use.memory_kills = number_at(*memory, "killed");
+  }
+  if (const Json* cpu = member(limits, "cpu")) {
+    asked.cpu_hundredths = number_at(*cpu, "limit_hundredths");
+    use.cpu_usec = number_at(*cpu, "used_usec");
+    use.cpu_periods = number_at(*cpu, "periods");
+    use.cpu_throttled = number_at(*cpu, "throttled");
+  }
+  if (const Json* pids = member(limits, "pids")) {
+    asked.pids = number_at(*pids, "limit");
+    use.pids_refused = number_at(*pids, "refused");
+  }
+  report.limits = asked;
+  report.limits_use = use;
+}
+
 void take_run(const Json& record, Report& report) {
   report.exit_code = static_cast<int>(number_at(record, "exit_code"));
   report.signal = static_cast<int>(number_at(record, "signal"));
@@ -142,6 +165,7 @@ void take_run(const Json& record, Report& report) {
     if (one.is_string()) report.left.changed.push_back({.path = one.get<std::string>()});
   });
   if (const Json* posture = member(record, "report")) take_layers(*posture, report);
+  if (const Json* limits = member(record, "limits")) take_limits(*limits, report);
 }
 
 std::string ending_words(const Report& report) {
@@ -150,6 +174,9 @@ std::string ending_words(const Report& report) {
   switch (report.ending) {
     case Ending::kTimeLimit:
       return "the time limit was reached" + after;
+    case Ending::kMemoryLimit:
+      return fmt::format("the memory limit of {} was reached, and the kernel ended the run{} (limits.memory)",
+                         size_text(report.limits ? report.limits->memory_bytes : 0), after);
     case Ending::kOnRequest:
       return "ended on request" + after;
     case Ending::kLapsed:

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "report/plan_names.h"
 
 namespace cordon::report {
 namespace {
@@ -220,6 +221,35 @@ void put_exec_record(Json& out, const plan::Observations& observed) {
   out["exec_record"] = std::move(record);
 }
 
+/// Each limit with what the kernel counted at it; `reached` names those that it acted on.
+void put_limits(Json& out, const Report& report) {
+  if (!report.limits || !report.limits_use) return;
+  const plan::step::Cgroup& limits = *report.limits;
+  const plan::LimitsUse& use = *report.limits_use;
+  Json all;
+  all["way"] = plan::way_name(limits.way);
+  Json reached = Json::array();
+  if (limits.memory_bytes != 0) {
+    all["memory"] = {
+        {"limit_bytes", limits.memory_bytes}, {"peak_bytes", use.memory_peak}, {"killed", use.memory_kills}};
+    if (use.memory_kills != 0) reached.push_back("memory");
+  }
+  if (limits.cpu_hundredths != 0) {
+    all["cpu"] = {{"limit", share_text(limits.cpu_hundredths)},
+                  {"limit_hundredths", limits.cpu_hundredths},
+                  {"used_usec", use.cpu_usec},
+                  {"periods", use.cpu_periods},
+                  {"throttled", use.cpu_throttled}};
+    if (use.cpu_throttled != 0) reached.push_back("cpu");
+  }
+  if (limits.pids != 0) {
+    all["pids"] = {{"limit", limits.pids}, {"refused", use.pids_refused}};
+    if (use.pids_refused != 0) reached.push_back("pids");
+  }
+  all["reached"] = std::move(reached);
+  out["limits"] = std::move(all);
+}
+
 /// What a verdict, a report file and a record say alike.
 void put_run(Json& out, const Report& report) {
   out["exit_code"] = report.exit_code;
@@ -229,6 +259,7 @@ void put_run(Json& out, const Report& report) {
     out["signal"] = report.signal;
     out["signal_name"] = signal_name(report.signal);
   }
+  put_limits(out, report);
   put_egress(out, report.destinations);
   put_list(out, "inbound", report.inbound, inbound_json);
   out["report"] = posture_json(report.layers);

@@ -129,6 +129,12 @@ void fields(Json& out, const step::SocketPool& pool) {
   out["ipv6"] = pool.ipv6;
 }
 void fields(Json& out, const step::Publish& publish) { out["port"] = publish.port; }
+void fields(Json& out, const step::Cgroup& group) {
+  out["way"] = plan::way_name(group.way);
+  if (group.memory_bytes != 0) out["memory_bytes"] = group.memory_bytes;
+  if (group.cpu_hundredths != 0) out["cpu"] = share_text(group.cpu_hundredths);
+  if (group.pids != 0) out["pids"] = group.pids;
+}
 void fields(Json& out, const step::ResourceLimit& limit) {
   out["resource"] = resource_name(limit.resource);
   out["soft"] = limit.soft;

@@ -83,6 +83,13 @@ std::string size_text(std::uint64_t bytes) {
   return fmt::format("{} {}", bytes, kUnits[unit]);
 }
 
+std::string share_text(std::uint64_t hundredths) {
+  std::string out = fmt::format("{}.{:02}", hundredths / 100, hundredths % 100);
+  while (out.ends_with('0')) out.pop_back();
+  if (out.ends_with('.')) out.pop_back();
+  return out + "%";
+}
+
 std::vector<std::string> environment_names(const std::vector<std::string>& entries) {
   std::vector<std::string> names;
   names.reserve(entries.size());

@@ -17,6 +17,7 @@ std::vector<std::string_view> mount_flags(const plan::MountAttributes& attribute
 std::vector<std::string_view> filter_flags(std::uint32_t flags);
 std::string resource_name(std::uint32_t resource);  ///< "core"
 std::string size_text(std::uint64_t bytes);         ///< "16 MiB"
+std::string share_text(std::uint64_t hundredths);   ///< "150%", "0.5%": of a percent of one CPU
 /// The names of "NAME=VALUE" entries: values are secrets.
 std::vector<std::string> environment_names(const std::vector<std::string>& entries);
 std::string joined(const std::vector<std::string_view>& words, std::string_view separator);

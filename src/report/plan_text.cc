@@ -92,6 +92,14 @@ std::string execute_text(const step::Execute& execute) {
                      base::shown(execute.working_directory), names.empty() ? " (empty)" : names);
 }
 
+std::string cgroup_text(const step::Cgroup& group) {
+  std::string out(group.way == plan::CgroupWay::kScope ? "in a scope of systemd's" : "of our own");
+  if (group.memory_bytes != 0) out += fmt::format("  memory {}, no swap", size_text(group.memory_bytes));
+  if (group.cpu_hundredths != 0) out += "  cpu " + share_text(group.cpu_hundredths);
+  if (group.pids != 0) out += fmt::format("  {} processes and threads", group.pids);
+  return out;
+}
+
 std::string what(const step::Any& act) {
   return std::visit(
       Overloaded{
@@ -144,6 +152,7 @@ std::string what(const step::Any& act) {
           [](const step::Publish& publish) {
             return fmt::format("this host's 127.0.0.1 and ::1 port {} lead to the same port inside", publish.port);
           },
+          [](const step::Cgroup& group) { return cgroup_text(group); },
           [](const step::ResourceLimit& limit) {
             return fmt::format("{}  soft {} hard {}", resource_name(limit.resource), limit.soft, limit.hard);
           },
@@ -170,6 +179,7 @@ std::string_view group_of(const plan::Step& step) {
                         [](const step::Listen&) -> std::string_view { return "Network"; },
                         [](const step::SocketPool&) -> std::string_view { return "Network"; },
                         [](const step::Publish&) -> std::string_view { return "Network"; },
+                        [](const step::Cgroup&) -> std::string_view { return "Lock-down"; },
                         [](const step::ResourceLimit&) -> std::string_view { return "Lock-down"; },
                         [](const step::RunAs&) -> std::string_view { return "Lock-down"; },
                         [](const step::DropPrivileges&) -> std::string_view { return "Lock-down"; },

@@ -119,6 +119,12 @@ void note_exec_list(const plan::Plan& plan, Report& report) {
        .at = step->at});
 }
 
+std::optional<plan::step::Cgroup> limits_of(const plan::Plan& plan) {
+  for (const plan::Step& step : plan.steps)
+    if (const auto* group = std::get_if<plan::step::Cgroup>(&step.act)) return *group;
+  return std::nullopt;
+}
+
 Ending ending_of(const plan::Plan& plan, const plan::Outcome& outcome) {
   if (outcome.setup_error) {
     const std::uint16_t step = outcome.setup_error->step.value;
@@ -130,6 +136,8 @@ Ending ending_of(const plan::Plan& plan, const plan::Outcome& outcome) {
   switch (outcome.ended_by) {
     case plan::EndedBy::kTimeout:
       return Ending::kTimeLimit;
+    case plan::EndedBy::kMemory:
+      return Ending::kMemoryLimit;
     case plan::EndedBy::kSignal:
       return Ending::kOnRequest;
     case plan::EndedBy::kLapse:
@@ -145,6 +153,7 @@ int exit_code_of(Ending ending, const plan::Outcome& outcome) {
     case Ending::kExited:
       return outcome.exit_code;
     case Ending::kSignalled:
+    case Ending::kMemoryLimit:
     case Ending::kOnRequest:
       return outcome.signal != 0 ? 128 + outcome.signal : outcome.exit_code;
     case Ending::kTimeLimit:
@@ -237,6 +246,8 @@ Report make_report(const plan::Plan& plan, const plan::Outcome& outcome) {
   report.accepted_aliases = plan.accepted_aliases;
   if (outcome.setup_error) report.failure = failure_of(plan, *outcome.setup_error);
   note_failure(report);
+  report.limits = limits_of(plan);
+  report.limits_use = outcome.limits;
   report.timeout_ms = plan.timeout_ms;
   report.wall_ms = outcome.wall_ms;
   return report;
@@ -250,6 +261,8 @@ std::string_view ending_code(Ending ending) {
       return "signalled";
     case Ending::kTimeLimit:
       return "time-limit";
+    case Ending::kMemoryLimit:
+      return "memory-limit";
     case Ending::kOnRequest:
       return "ended-on-request";
     case Ending::kLapsed:

@@ -33,6 +33,7 @@ enum class Ending : std::uint8_t {
   kExited,       ///< the target's own end
   kSignalled,    ///< killed by a signal
   kTimeLimit,    ///< limits.timeout
+  kMemoryLimit,  ///< limits.memory
   kOnRequest,    ///< Cordon was asked to end the run
   kLapsed,       ///< a promise lapsed while it ran
   kNotExecuted,  ///< the sandbox stood, execve failed
@@ -80,6 +81,8 @@ struct Report {
   std::vector<std::string> missing_read_grants;  ///< as written; set by cli/
   plan::LeftBehind left;                         ///< set by cli/
   std::optional<Failure> failure;
+  std::optional<plan::step::Cgroup> limits;   ///< of a run with a control group of its own
+  std::optional<plan::LimitsUse> limits_use;  ///< what that counted
   std::uint64_t timeout_ms = 0;
   std::uint64_t wall_ms = 0;
   friend bool operator==(const Report&, const Report&) = default;
@@ -114,8 +117,8 @@ std::string blocked_text(const plan::Destination& one, const Style& style);
 /// be set up: that one was refused.
 std::string everything(const Report& report, const Style& style);
 
-/// Stable, kebab-case: "exited", "signalled", "time-limit", "ended-on-request", "promise-lapsed", "not-executed",
-/// "not-set-up".
+/// Stable, kebab-case: "exited", "signalled", "time-limit", "memory-limit", "ended-on-request", "promise-lapsed",
+/// "not-executed", "not-set-up".
 std::string_view ending_code(Ending ending);
 
 }  // namespace cordon::report

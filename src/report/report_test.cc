@@ -51,6 +51,42 @@ TEST(Report, SaysNothingAtAllAboutACleanRun) {
   EXPECT_EQ(make_report(plan, ran(0)).exit_code, 0);
 }
 
+plan::Plan limited_plan() {
+  plan::Plan plan = small_plan();
+  plan.steps.insert(
+      plan.steps.end() - 1,
+      {plan::step::Cgroup{
+           .way = plan::CgroupWay::kScope, .memory_bytes = 512ULL << 20U, .cpu_hundredths = 5'050, .pids = 64},
+       plan::Layer::kLimits,
+       "limits.memory: 512M",
+       {}});
+  return plan;
+}
+
+TEST(Report, SaysThatTheMemoryLimitEndedTheRun) {
+  plan::Outcome outcome = ran(0);
+  outcome.signal = SIGKILL;
+  outcome.ended_by = plan::EndedBy::kMemory;
+  outcome.limits = plan::LimitsUse{.memory_kills = 2};
+  EXPECT_EQ(words(limited_plan(), outcome),
+            "cordon: error: the memory limit of 512 MiB was reached, and the kernel ended\n"
+            "cordon:   the run (limits.memory)\n");
+  EXPECT_EQ(make_report(limited_plan(), outcome).exit_code, 137);
+  EXPECT_EQ(ending_code(make_report(limited_plan(), outcome).ending), "memory-limit");
+}
+
+TEST(Report, SaysWhichLimitWasReached) {
+  plan::Outcome outcome = ran(0);
+  outcome.limits = plan::LimitsUse{.pids_refused = 3, .cpu_periods = 9, .cpu_throttled = 4};
+  EXPECT_THAT(words(limited_plan(), outcome), HasSubstr("limit of 64 processes and threads was reached 3 times"));
+  EXPECT_THAT(words(limited_plan(), outcome), testing::Not(HasSubstr("limits.cpu"))) << "it explains failures alone";
+  outcome.exit_code = 1;
+  EXPECT_THAT(words(limited_plan(), outcome), HasSubstr("the CPU limit of 50.5% held the run back in 4 of 9"));
+  outcome = ran(1);
+  outcome.limits = plan::LimitsUse{};
+  EXPECT_EQ(words(limited_plan(), outcome), "") << "limits that were not reached";
+}
+
 TEST(Report, SaysNothingAboutAFailureThatItCannotExplain) { EXPECT_EQ(words(small_plan(), ran(7)), ""); }
 
 TEST(Report, SaysWhatAListOfProgramsMayHaveRefused) {

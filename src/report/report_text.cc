@@ -12,6 +12,7 @@
 
 #include "base/text.h"
 #include "report/left_behind.h"
+#include "report/plan_names.h"
 #include "report/refused.h"
 #include "report/report.h"
 
@@ -78,6 +79,11 @@ void say_ending(Lines& lines, const Report& report) {
                 fmt::format("the time limit of {} was reached, so the target was ended (limits.timeout)",
                             duration(report.timeout_ms)));
       return;
+    case Ending::kMemoryLimit:
+      lines.say("error:", Paint::kRed,
+                fmt::format("the memory limit of {} was reached, and the kernel ended the run (limits.memory)",
+                            size_text(report.limits ? report.limits->memory_bytes : 0)));
+      return;
     case Ending::kOnRequest:
       lines.say("the run was ended on request");
       return;
@@ -96,6 +102,26 @@ void say_ending(Lines& lines, const Report& report) {
     case Ending::kNotSetUp:
       return;
   }
+}
+
+/// A limit that was reached without ending the run. That CPU time was short explains a failure, and nothing else.
+void say_limits(Lines& lines, const Report& report) {
+  if (!report.limits || !report.limits_use) return;
+  const plan::LimitsUse& use = *report.limits_use;
+  const bool failed = lines.is_everything() || report.ending != Ending::kExited || report.exit_code != 0;
+  if (use.memory_kills != 0 && report.ending != Ending::kMemoryLimit)
+    lines.say("limited:", Paint::kYellow,
+              fmt::format("the memory limit of {} was reached, and the kernel killed {} processes (limits.memory)",
+                          size_text(report.limits->memory_bytes), use.memory_kills));
+  if (use.pids_refused != 0)
+    lines.say("limited:", Paint::kYellow,
+              fmt::format("the limit of {} processes and threads was reached {} times, so no more were started "
+                          "(limits.pids)",
+                          report.limits->pids, use.pids_refused));
+  if (use.cpu_throttled != 0 && failed)
+    lines.say("limited:", Paint::kYellow,
+              fmt::format("the CPU limit of {} held the run back in {} of {} periods (limits.cpu)",
+                          share_text(report.limits->cpu_hundredths), use.cpu_throttled, use.cpu_periods));
 }
 
 bool is_of_a_path(const Denial& denial) { return denial.act == "read" || denial.act == "write"; }
@@ -348,6 +374,7 @@ void say_notes(Lines& lines, const Report& report) {
 std::string told(const Report& report, const Style& style, Extent extent) {
   Lines lines(style, extent);
   if (extent == Extent::kOneScreen || report.ending == Ending::kLapsed) say_ending(lines, report);
+  say_limits(lines, report);
   say_denials(lines, report);
   say_programs(lines, report);
   say_losses(lines, report);

@@ -112,7 +112,7 @@ TEST_F(Mends, WhereTheProgramRunsIsShownBeforeItDoes) {
 }
 
 TEST_F(Mends, TheSummaryOfValidateAgreesWithTheRun) {
-  for (const char* lines : {"write: [/nope2/x]\n", "exec: [git]\nlimits: {memory: 1G}\n"}) {
+  for (const char* lines : {"write: [/nope2/x]\n", "exec: [git]\nlimits: {pids: 1}\n"}) {
     const Finished said = says({"validate", with(lines)});
     EXPECT_EQ(said.code, 0) << "told, and failed only where --strict asks";
     EXPECT_THAT(said.out, AllOf(HasSubstr("runnable:     no"), HasSubstr("grants:       no, "))) << said;

@@ -74,7 +74,10 @@ TEST_F(Words, HelpTellsOfThisPlatformOnlyAndOfEveryFlag) {
   EXPECT_EQ(run.out, says({"run", "--help"}).out);
 }
 
-TEST_F(Words, ARunIdNeedsLimits) { EXPECT_THAT(says({"run", "--run-id", "x", "m.yaml"}).err, HasSubstr("limits")); }
+TEST_F(Words, ARunIdNeedsLimits) {
+  EXPECT_THAT(ran("echo ran\n", "", {"--run-id", "x"}).err, HasSubstr("--run-id names the scope of a run with limits"));
+  EXPECT_THAT(says({"run", "--run-id", "a/b", "m.yaml"}).err, HasSubstr("letters, digits and underscores"));
+}
 
 // ---- a run
 

@@ -166,6 +166,18 @@ std::vector<Golden> goldens() {
          maker.policy.limits.timeout_ms = 90'000;
          return planned(std::move(host), maker);
        }},
+      {"limits",
+       [] {
+         PolicyMaker maker("/home/me/p/run");
+         policy::Limits& limits = maker.policy.limits;
+         limits.memory = "512M";
+         limits.memory_bytes = 512ULL << 20U;
+         limits.memory_at = {{"m.yaml", 2, 18, 4}, ""};
+         limits.cpu = "12.5%";
+         limits.cpu_hundredths = 1'250;
+         limits.pids = 64;
+         return planned(with_script("#!/bin/sh"), maker);
+       }},
       {"old-kernel", [] { return planned(old_kernel(), PolicyMaker("/home/me/p/run").exec(ExecMode::kNoneStrict)); }},
       {"hostile-names",
        [] {

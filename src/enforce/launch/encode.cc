@@ -149,6 +149,8 @@ class Encoder {
     put(Op::kSocketPool, 0, {static_cast<std::uint64_t>(act.ipv6 ? AF_INET6 : AF_INET), act.count}, {});
   }
   void encode(const step::Publish&) {}  // the supervisor's
+  /// The numbers are the supervisor's business.
+  void encode(const step::Cgroup&) { put(Op::kCgroup, 0, {}, {}); }
   void encode(const step::ResourceLimit& act) { put(Op::kResourceLimit, 0, {act.resource, act.soft, act.hard}, {}); }
   void encode(const step::RunAs& act) { put(Op::kRunAs, 0, {act.uid, act.gid}, {}); }
   void encode(const step::DropPrivileges&) { put(Op::kDropPrivileges, 0, {}, {}); }

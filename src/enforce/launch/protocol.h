@@ -21,8 +21,9 @@
 // calls execve right after it: who gets a notification reads the control socket first, and knows by that whether it was
 // the probe.
 //
-// Where the plan has such steps, the child waits for a kGo before its kReady, so that nothing runs before the broker
-// serves. Nothing else is ever said to it.
+// Where sockets listen or a control group is made, the child waits for a kGo before its kReady, so that nothing runs
+// before the broker serves and the limits stand.
+// Nothing else is ever said to it.
 //
 // Shared by the launcher program, start.cc and enforce/supervise. Both ends are of one build; no version is needed.
 #pragma once
@@ -44,21 +45,22 @@ inline constexpr int kLifeFd = 4;
 inline constexpr std::size_t kMostOpening = 32U << 10;
 
 enum class Kind : std::uint32_t {
-  kInitStarted = 1,      ///< value: init's pid as the launcher sees it; comes with its pidfd. start() takes it
-  kStepFailed = 2,       ///< step (0: none), code: errno, text: the call. ESTALE of a bind: not what was planned
-  kTargetStarted = 3,    ///< comes with the pidfd of the process that will be the target
-  kVerified = 4,         ///< step, check, held, code: the errno seen
-  kListener = 5,         ///< step; comes with the seccomp listener
-  kReady = 6,            ///< everything holds; execve follows
-  kExecFailed = 7,       ///< step, code: errno of execve; the child exits 126, or 127 for ENOENT
-  kPlanRefused = 8,      ///< the launcher does not take this plan; text: why. See kOtherBuild
-  kMounts = 9,           ///< all mounts stand; comes with init's /proc/self/mountinfo, as it is seen in the new root
-  kPlan = 10,            ///< from the supervisor; comes with the plan
-  kListening = 11,       ///< step; comes with a socket that listens inside, or one of a pool
-  kGo = 12,              ///< said to the child: the broker serves. Only where a plan has a Listen or a SocketPool step
-  kBeginning = 13,       ///< from the supervisor; comes with what the plan will begin with
-  kTargetExited = 101,   ///< life; code: wait status
-  kTargetStopped = 102,  ///< life; code: signal
+  kInitStarted = 1,        ///< value: init's pid as the launcher sees it; comes with its pidfd. start() takes it
+  kStepFailed = 2,         ///< step (0: none), code: errno, text: the call. ESTALE of a bind: not what was planned
+  kTargetStarted = 3,      ///< comes with the pidfd of the process that will be the target
+  kVerified = 4,           ///< step, check, held, code: the errno seen
+  kListener = 5,           ///< step; comes with the seccomp listener
+  kReady = 6,              ///< everything holds; execve follows
+  kExecFailed = 7,         ///< step, code: errno of execve; the child exits 126, or 127 for ENOENT
+  kPlanRefused = 8,        ///< the launcher does not take this plan; text: why. See kOtherBuild
+  kMounts = 9,             ///< all mounts stand; comes with init's /proc/self/mountinfo, as it is seen in the new root
+  kPlan = 10,              ///< from the supervisor; comes with the plan
+  kListening = 11,         ///< step; comes with a socket that listens inside, or one of a pool
+  kGo = 12,                ///< said to the child: the broker serves and the limits stand. Only where a plan has a
+                           ///< Listen, a SocketPool or a Cgroup step
+  kBeginning = 13,         ///< from the supervisor; comes with what the plan will begin with
+  kTargetExited = 101,     ///< life; code: wait status
+  kTargetStopped = 102,    ///< life; code: signal
   kTargetContinued = 103,  ///< life
   kTimeLimit = 104,        ///< life; the time limit is long over and the supervisor did nothing: init ends the run
 };

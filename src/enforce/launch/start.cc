@@ -242,10 +242,10 @@ Result<Begun> begin(const Launcher& launcher, const plan::step::EnterNamespaces&
 }
 
 /// A launcher that is gone by now has said why, and finish() reads that.
-void send_plan(const Begun& begun, FdView plan, Kind kind = Kind::kPlan) {
+void send_plan(FdView control, FdView plan, Kind kind = Kind::kPlan) {
   const Message message{.kind = kind};
   const auto bytes = std::as_bytes(std::span(&message, 1));
-  static_cast<void>(kernel::send_message(begun.sockets.control, bytes, plan).has_value());
+  static_cast<void>(kernel::send_message(control, bytes, plan).has_value());
 }
 
 Result<Started, Refused> finish(Begun begun, const Launcher& launcher) {
@@ -257,6 +257,28 @@ Result<Started, Refused> finish(Begun begun, const Launcher& launcher) {
   if (!started) return started;
   started->launcher = launcher.kind;
   started->passed_over = launcher.passed_over;
+  return started;
+}
+
+void end(const Started& started) {
+  const FdView init = started.init_pidfd;
+  static_cast<void>(kernel::pidfd_send_signal(init, SIGKILL).has_value());
+  static_cast<void>(kernel::waitid(P_PIDFD, static_cast<id_t>(init.get()), WEXITED | __WALL).has_value());
+}
+
+/// Gives it the plan. Where somebody is to see init first, init is waited for before.
+Result<Started, Refused> give_plan(Begun begun, const Launcher& launcher, FdView plan, const OnBorn& on_born) {
+  if (!on_born) {
+    send_plan(begun.sockets.control, plan);
+    return finish(std::move(begun), launcher);
+  }
+  auto started = finish(std::move(begun), launcher);
+  if (!started) return started;
+  if (auto seen = on_born(started->init); !seen) {
+    end(*started);
+    return base::fail(Refused{std::move(seen).error()});
+  }
+  send_plan(started->control, plan);
   return started;
 }
 
@@ -276,10 +298,7 @@ void end(Begun begun) {
   }
   if (silent) return reap(begun.pid);
   auto started = finish(std::move(begun), {});
-  if (!started) return;
-  const FdView init = started->init_pidfd;
-  static_cast<void>(kernel::pidfd_send_signal(init, SIGKILL).has_value());
-  static_cast<void>(kernel::waitid(P_PIDFD, static_cast<id_t>(init.get()), WEXITED | __WALL).has_value());
+  if (started) end(*started);
 }
 
 const plan::step::EnterNamespaces& opening_of(const plan::Plan& plan) {
@@ -287,20 +306,19 @@ const plan::step::EnterNamespaces& opening_of(const plan::Plan& plan) {
 }
 
 Result<Started, Refused> launch(const Launcher& launcher, const plan::Plan& plan, FdView memory,
-                                const Streams3& streams, const Options& options) {
+                                const Streams3& streams, const Options& options, const OnBorn& on_born) {
   auto begun = begin(launcher, opening_of(plan), streams, options);
   if (!begun) return base::fail(Refused{std::move(begun).error()});
-  send_plan(*begun, memory);
-  return finish(std::move(*begun), launcher);
+  return give_plan(std::move(*begun), launcher, memory, on_born);
 }
 
 Result<Started> start_afresh(const plan::Plan& plan, FdView memory, const Streams3& streams,
-                             const LauncherSource& source, const Options& options) {
+                             const LauncherSource& source, const Options& options, const OnBorn& on_born) {
   CORDON_TRY(Launcher launcher, find_launcher(source));
-  auto started = launch(launcher, plan, memory, streams, options);
+  auto started = launch(launcher, plan, memory, streams, options, on_born);
   if (!started && started.error().other_build && launcher.kind == LauncherKind::kInstalled) {
     CORDON_TRY(launcher, embedded_launcher("is of another build"));
-    started = launch(launcher, plan, memory, streams, options);
+    started = launch(launcher, plan, memory, streams, options, on_born);
   }
   if (!started) return base::fail(std::move(started).error().error);
   return std::move(*started);
@@ -328,10 +346,11 @@ bool has_changed(FdView mount_table) {
 
 }  // namespace
 
-Result<Started> start(const plan::Plan& plan, const LauncherSource& source, const Options& options) {
+Result<Started> start(const plan::Plan& plan, const LauncherSource& source, const Options& options,
+                      const OnBorn& on_born) {
   CORDON_TRY(const Streams3 streams, take_streams(options.streams));
   CORDON_TRY(const Fd memory, sealed_plan(plan));
-  return start_afresh(plan, memory, streams, source, options);
+  return start_afresh(plan, memory, streams, source, options, on_born);
 }
 
 struct Early::Parts {
@@ -378,22 +397,21 @@ void Early::begin_plan(std::vector<plan::Step> steps) {
   if (!plan::wire::View::decode(bytes, plan::wire::Extent::kBeginning)) return;
   const auto memory = sealed("cordon-plan", bytes, kernel::kMfdNoexecSeal);
   if (!memory) return;
-  send_plan(*parts_->begun, *memory, Kind::kBeginning);
+  send_plan(parts_->begun->sockets.control, *memory, Kind::kBeginning);
   parts_->beginning = std::move(steps);
 }
 
-Result<Started> Early::start(const plan::Plan& plan) && {
+Result<Started> Early::start(const plan::Plan& plan, const OnBorn& on_born) && {
   const auto parts = std::move(parts_);
   CORDON_TRY(const Fd memory, sealed_plan(plan));
   Begun begun = *std::exchange(parts->begun, std::nullopt);
   if (opening_of(plan) != parts->assumed || !begins_with(plan, parts->beginning) || has_changed(parts->mount_table)) {
     end(std::move(begun));
   } else {
-    send_plan(begun, memory);
-    if (auto started = finish(std::move(begun), parts->launcher)) return std::move(*started);
+    if (auto started = give_plan(std::move(begun), parts->launcher, memory, on_born)) return std::move(*started);
     // Whatever was wrong with it, a fresh one says so.
   }
-  return start_afresh(plan, memory, parts->streams, parts->source, parts->options);
+  return start_afresh(plan, memory, parts->streams, parts->source, parts->options, on_born);
 }
 
 }  // namespace cordon::enforce::launch

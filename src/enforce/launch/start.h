@@ -12,6 +12,7 @@
 
 #include <sys/types.h>
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -60,9 +61,14 @@ struct Started {
   std::string passed_over;  ///< why the installed launcher was not taken; "" where it was, or none was named
 };
 
+/// Called with init's pid once it was born, before the plan is given to it: all that init starts comes after. Init is a
+/// child of ours, so that the number is its own. An Error ends it. May be called again, for another launcher's init.
+using OnBorn = std::function<base::Result<void>(pid_t init)>;
+
 /// An Error means that init was not born, and no process is left; it carries the StepId where the namespaces could not
 /// be made. What fails after that (init's id maps are the first) is a kStepFailed on the control socket.
-base::Result<Started> start(const plan::Plan& plan, const LauncherSource& source, const Options& options = {});
+base::Result<Started> start(const plan::Plan& plan, const LauncherSource& source, const Options& options = {},
+                            const OnBorn& on_born = {});
 
 /// A launcher that is started before there is a plan, on a guess at the plan's first step: while the caller plans, init
 /// is born and does what no plan says anything about. It can only be faster than start(), never otherwise: where the
@@ -80,7 +86,7 @@ class Early {
   /// not taken (wire::Extent::kBeginning); a plan that begins otherwise costs another launcher, as with the first step.
   void begin_plan(std::vector<plan::Step> steps);
   /// As start(), with the source and the options of begin().
-  base::Result<Started> start(const plan::Plan& plan) &&;
+  base::Result<Started> start(const plan::Plan& plan, const OnBorn& on_born = {}) &&;
 
  private:
   struct Parts;

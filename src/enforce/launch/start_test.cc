@@ -62,6 +62,51 @@ TEST_P(Start, TakesTheInstalledLauncher) {
   });
 }
 
+/// What the supervisor sees of a run whose init was shown to it before the plan: `seen` answers.
+bool goes_on(const OnBorn& seen, bool early) {
+  const plan::Plan plan = PlanMaker().plan();
+  auto started = [&]() -> base::Result<Started> {
+    if (!early) return start(plan, {}, {}, seen);
+    const auto& opening = std::get<step::EnterNamespaces>(plan.steps.front().act);
+    CORDON_TRY(Early begun, Early::begin(opening, {}, {}));
+    return std::move(begun).start(plan, seen);
+  }();
+  if (!started) return false;
+  bool mounts = false;
+  while (auto batch = receive(started->control, 0)) {
+    if (batch->count == 0) break;
+    for (const Message& message : batch->all()) mounts = mounts || message.kind == Kind::kMounts;
+  }
+  return mounts;
+}
+
+TEST_P(Start, ShowsInitBeforeItHasThePlan) {
+  act(GetParam(), [] {
+    for (const bool early : {false, true}) {
+      pid_t seen = 0;
+      EXPECT_TRUE(goes_on(
+          [&](pid_t init) -> base::Result<void> {
+            seen = init;
+            // Nobody else is there yet: what it starts comes after.
+            EXPECT_EQ(
+                testing::read_file("/proc/" + std::to_string(init) + "/task/" + std::to_string(init) + "/children"),
+                "");
+            return {};
+          },
+          early));
+      EXPECT_GT(seen, 0);
+      int asked = 0;
+      EXPECT_FALSE(goes_on(
+          [&](pid_t) -> base::Result<void> {
+            ++asked;
+            return base::fail(base::Error{.operation = "no"});
+          },
+          early));
+      EXPECT_GE(asked, 1);
+    }
+  });
+}
+
 TEST_P(Start, TakesTheEmbeddedOneWhereTheInstalledOneIsNotTrusted) {
   act(GetParam(), [] {
     const Scratch scratch;

@@ -137,6 +137,27 @@ TEST(Wire, CarriesAnOverlayWithItsStubsAndAHoldPointAsItsMask) {
   EXPECT_STREQ(view->string(hold.refs[0]), "/p/.git");
 }
 
+TEST(Wire, OfAControlGroupOnlySaysThatTheSupervisorIsWaitedFor) {
+  plan::Plan plan = whole_plan();
+  const plan::Step group{.act = step::Cgroup{.memory_bytes = 1, .cpu_hundredths = 2, .pids = 3}, .reason = "a test"};
+  plan.steps.insert(plan.steps.begin() + 15, group);
+  auto view = decode(plan);
+  ASSERT_TRUE(view);
+  std::size_t found = 0;
+  for (std::size_t i = 0; i < view->size(); ++i) {
+    const wire::Record record = view->record(i);
+    if (record.op != Op::kCgroup) continue;
+    ++found;
+    EXPECT_EQ(record.step, 16);
+    EXPECT_EQ(record.args, (std::array<std::uint64_t, 8>{}));
+  }
+  EXPECT_EQ(found, 1U);
+  plan.steps.insert(plan.steps.begin() + 15, group);
+  view = decode(plan);
+  ASSERT_FALSE(view);
+  EXPECT_EQ(view.error().fault, Fault::kOrder) << "one at most";
+}
+
 /// The whole plan with a private overlay at step 13, and what is wrong with it.
 plan::Plan with_private_overlay(const std::function<void(step::PrivateOverlay&)>& spoil) {
   plan::Plan plan = whole_plan();

@@ -91,13 +91,15 @@ base::Result<void> Run::Loop::launch(const plan::Plan& plan, Prepared::Parts& pr
                         .step = base::StepId{static_cast<std::uint16_t>(plan.steps.size())},
                         .detail = "calls are to be notified, and no filter of the plan does that"});
   if (auto held = make_holds(plan, prepared.options); !held) return not_started(std::move(held).error());
+  if (auto made = make_group(plan, prepared.options.run_id); !made) return not_started(std::move(made).error());
   if (outlet::Outlet::needed_by(plan)) {
     auto made = outlet::Outlet::make(plan, directory_of(prepared.options.launcher.installed_path));
     if (!made && made.error().step.value != 0) return not_started(std::move(made).error());
     CORDON_TRY(outlet_, std::move(made));
   }
   CORDON_TRY(ChildStreams streams, std::move(prepared.streams));
-  auto started = prepared.start(plan, signals_ ? signals_->ignored() : std::vector<int>());
+  const auto on_born = group_ ? launch::OnBorn([this](pid_t init) { return admit(init); }) : launch::OnBorn();
+  auto started = prepared.start(plan, signals_ ? signals_->ignored() : std::vector<int>(), on_born);
   if (!started) return not_started(std::move(started).error());
   init_pidfd_ = std::move(started->init_pidfd);
   control_ = std::move(started->control);
@@ -305,6 +307,7 @@ base::Result<void> Run::Loop::take_batch(launch::Batch& batch) {
 void Run::Loop::take_target(base::Fd pidfd) {
   target_pidfd_ = std::move(pidfd);
   target_pid_ = pid_of(target_pidfd_);
+  attest_limits();
   if (target_pid_) return gate_.target_is(*target_pid_);
   // A short-lived target may be gone by now. Where calls are notified it cannot be: its execve waits for our answer.
   std::array<pollfd, 1> ended{pollfd{.fd = target_pidfd_.get(), .events = POLLIN, .revents = 0}};
@@ -428,11 +431,13 @@ base::Result<void> Run::Loop::on_init_end() {
 }
 
 void Run::Loop::finish(const ProcessEnd& init) {
+  settle_limits(init);
   outcome_ = progress_.finish(init, clock_.running_ns(kernel::monotonic_ns()) / kNsPerMs);
   outcome_->asked_to_end = policy_.requested();
   outcome_->exec_attempts = gate_.attempts();
   outcome_->exec_attempts_total = gate_.total();
   if (observer_) observer_->finish(*outcome_);
+  group_.reset();
   holds_.reset();
   overlay_marks_.remove();
   mounts_.close();  // the last word for the namespace: the kernel takes its mounts apart here
@@ -467,6 +472,7 @@ void Run::Loop::abandon() {
   }
   static_cast<void>(kernel::waitid(P_PIDFD, static_cast<id_t>(init_pidfd_.get()), WEXITED | WNOHANG | __WALL));
   close(init_pidfd_);
+  group_.reset();
   holds_.reset();
   overlay_marks_.remove();
   give_back();

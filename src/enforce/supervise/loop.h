@@ -13,6 +13,7 @@
 
 #include "base/fd.h"
 #include "base/result.h"
+#include "cgroup/group.h"
 #include "enforce/hold/hold.h"
 #include "enforce/hold/overlay_marks.h"
 #include "enforce/launch/protocol.h"
@@ -89,6 +90,11 @@ class Run::Loop {
   base::Result<void> serve_calls();
   base::Result<void> on_outlet();
   base::Result<void> take_socket(base::StepId step, base::Fd socket);
+  base::Result<void> make_group(const plan::Plan& plan, const std::string& run_id);
+  base::Result<void> admit(pid_t init);
+  void attest_limits();
+  void let_go_on();
+  void settle_limits(const ProcessEnd& init);
   base::Result<void> make_asker(const Options& options);
   void ask();
   void on_asker();
@@ -137,6 +143,9 @@ class Run::Loop {
   hold::OverlayMarks overlay_marks_;
   std::optional<outlet::Outlet> outlet_;
   std::unique_ptr<Asker> asker_;
+  std::optional<cgroup::Group> group_;  ///< of a run with limits
+  base::StepId group_step_;
+  bool limits_stand_ = false;
   bool told_to_go_ = false;
   MountWatch mounts_;
   Progress progress_;

@@ -30,10 +30,8 @@ base::Result<void> Run::Loop::on_outlet() {
   ask();
   if (outlet_->state() == State::kLost) {
     outlet_lost();
-  } else if (outlet_->state() == State::kServing && !std::exchange(told_to_go_, true)) {
-    const launch::Message go{.kind = launch::Kind::kGo};
-    // A child that is gone already says so by itself.
-    static_cast<void>(kernel::send_message(control_, std::as_bytes(std::span(&go, 1))).has_value());
+  } else {
+    let_go_on();
   }
   return {};
 }

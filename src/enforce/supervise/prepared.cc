@@ -11,11 +11,12 @@ launch::Options Prepared::Parts::launch_options(std::vector<int> ignored) const 
           .keep_ignored = std::move(ignored)};
 }
 
-base::Result<launch::Started> Prepared::Parts::start(const plan::Plan& plan, const std::vector<int>& ignored) {
+base::Result<launch::Started> Prepared::Parts::start(const plan::Plan& plan, const std::vector<int>& ignored,
+                                                     const launch::OnBorn& on_born) {
   auto taken = std::exchange(early, std::nullopt);
-  if (taken && keep_ignored == ignored) return std::move(*taken).start(plan);
+  if (taken && keep_ignored == ignored) return std::move(*taken).start(plan, on_born);
   taken.reset();
-  return launch::start(plan, options.launcher, launch_options(ignored));
+  return launch::start(plan, options.launcher, launch_options(ignored), on_born);
 }
 
 Prepared::Prepared(std::unique_ptr<Parts> parts) : parts_(std::move(parts)) {}
@@ -36,6 +37,7 @@ void Prepared::begin_plan(std::vector<plan::Step> steps) {
   if (parts_->early) parts_->early->begin_plan(std::move(steps));
 }
 void Prepared::set_hold_registry(std::string path) { parts_->options.hold_registry = std::move(path); }
+void Prepared::set_run_id(std::string id) { parts_->options.run_id = std::move(id); }
 void Prepared::set_when_mounted(std::function<void()> call) { parts_->options.when_mounted = std::move(call); }
 void Prepared::set_on_listening(std::function<void(std::uint16_t)> call) {
   parts_->options.on_listening = std::move(call);

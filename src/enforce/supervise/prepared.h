@@ -21,7 +21,8 @@ struct Prepared::Parts {
   /// How a launcher is started for these options. The streams must have been made.
   [[nodiscard]] launch::Options launch_options(std::vector<int> ignored) const;
   /// By the early launcher where there is one that may be used.
-  base::Result<launch::Started> start(const plan::Plan& plan, const std::vector<int>& ignored);
+  base::Result<launch::Started> start(const plan::Plan& plan, const std::vector<int>& ignored,
+                                      const launch::OnBorn& on_born);
 };
 
 }  // namespace cordon::enforce::supervise

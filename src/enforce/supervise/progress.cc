@@ -153,8 +153,21 @@ void Progress::timed_out() {
   if (!target_end_) outcome_.ended_by = plan::EndedBy::kTimeout;
 }
 
+/// At the limit the kernel kills everything at once, init with it. Init may have told of the target's end before.
+void Progress::used(plan::LimitsUse use, const ProcessEnd& init) {
+  out_of_memory_ = use.memory_kills != 0 && !killed_ && init.signal == SIGKILL;
+  outcome_.limits = use;
+}
+
 void Progress::explain_silence(const ProcessEnd& init) {
   if (outcome_.setup_error || killed_) return;
+  if (out_of_memory_) {
+    outcome_.setup_error = base::Error{.operation = "limits.memory",
+                                       .subject = "cordon-launch",
+                                       .step = outcome_.limits->step,
+                                       .detail = "the limit was reached before the program was started"};
+    return;
+  }
   const std::string detail = target_end_ ? "the target's child " + worded(*target_end_) + " before its execve"
                                          : "init " + worded(init) + " before the target was started";
   outcome_.setup_error =
@@ -167,6 +180,9 @@ plan::Outcome Progress::finish(const ProcessEnd& init, std::uint64_t wall_ms) {
   if (!outcome_.executed && killed_) {
     outcome_.ended_by = *killed_;
     outcome_.signal = killed_signal_;
+  } else if (out_of_memory_ && outcome_.executed) {
+    outcome_.ended_by = plan::EndedBy::kMemory;
+    outcome_.signal = SIGKILL;
   } else if (target_end_) {
     outcome_.exit_code = target_end_->exit_code.value_or(0);
     outcome_.signal = target_end_->signal.value_or(0);

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include "base/error.h"
 #include "enforce/launch/protocol.h"
@@ -44,6 +45,10 @@ class Progress {
   void killed(plan::EndedBy reason, int signal);
   /// A promise lapsed while the run went on; to be told before killed(kLapse).
   void lapsed(plan::Lapse lapse);
+  /// One that lapsed at some time while it ran, and was seen at the end.
+  void found_lapsed(plan::Lapse lapse) { outcome_.lapses.push_back(std::move(lapse)); }
+  /// What the run's control group counted; `init` is how init ended.
+  void used(plan::LimitsUse use, const ProcessEnd& init);
   /// The time limit was reached while the target ran.
   void timed_out();
 
@@ -80,6 +85,7 @@ class Progress {
   bool silent_ = false;
   std::optional<base::Error> not_held_;
   std::optional<ProcessEnd> target_end_;
+  bool out_of_memory_ = false;  ///< the kernel killed all of the run at its limit
   std::optional<plan::EndedBy> killed_;
   int killed_signal_ = 0;
 };

@@ -47,6 +47,31 @@ class ProgressTest : public testing::Test {
   Progress progress{closed_plan()};
 };
 
+TEST_F(ProgressTest, AMemoryLimitThatEndsEverythingIsNoLapse) {
+  until_executed();
+  progress.used({.step = base::StepId{3}, .memory_kills = 2}, {.signal = SIGKILL});
+  const auto outcome = finish({.signal = SIGKILL});
+  EXPECT_EQ(outcome.ended_by, plan::EndedBy::kMemory);
+  EXPECT_EQ(outcome.signal, SIGKILL);
+  EXPECT_TRUE(outcome.lapses.empty());
+  EXPECT_EQ(outcome.limits.value_or(plan::LimitsUse{}).memory_kills, 2U);
+}
+
+TEST_F(ProgressTest, AnInitKilledFromOutsideIsALapseAlsoWithLimits) {
+  until_executed();
+  progress.used({.step = base::StepId{3}}, {.signal = SIGKILL});
+  EXPECT_EQ(finish({.signal = SIGKILL}).ended_by, plan::EndedBy::kLapse);
+}
+
+TEST_F(ProgressTest, AMemoryLimitThatIsReachedBeforeTheStartIsASetUpThatFailed) {
+  progress.on_control(message(Kind::kMounts), true);
+  progress.used({.step = base::StepId{3}, .memory_kills = 1}, {.signal = SIGKILL});
+  const auto outcome = finish({.signal = SIGKILL});
+  ASSERT_TRUE(outcome.setup_error.has_value());
+  EXPECT_EQ(outcome.setup_error->step.value, 3);
+  EXPECT_EQ(outcome.setup_error->operation, "limits.memory");
+}
+
 TEST_F(ProgressTest, AnOrdinaryRunEndsWithTheTargetsExitCode) {
   until_executed();
   EXPECT_FALSE(progress.must_kill());

@@ -68,6 +68,8 @@ struct Options {
   Terminal terminal = Terminal::kUntouched;
   /// Where the journals of mount points lie (enforce/hold); a plan with a HoldPoint needs it.
   std::string hold_registry;
+  /// Names the control group of a plan with limits (cgroup::is_run_id); "": one that nobody else has.
+  std::string run_id;
   /// Asked (--ask, a library's gate) about what no rule covers; answers by calling `answer`, at any time while the run
   /// lasts, on this thread. Without it, or without an answer, the answer is no.
   outlet::OnQuestion on_question;
@@ -95,8 +97,9 @@ class Prepared {
   ~Prepared();
   /// What the plan is expected to begin with (launch::Early::begin_plan). Nothing where no launcher was started.
   void begin_plan(std::vector<plan::Step> steps);
-  /// Of the plan, and so to be set when there is one: Options::hold_registry, when_mounted and on_listening.
+  /// Of the plan, and so to be set when there is one: Options::hold_registry, run_id, when_mounted and on_listening.
   void set_hold_registry(std::string path);
+  void set_run_id(std::string id);
   void set_when_mounted(std::function<void()> call);
   void set_on_listening(std::function<void(std::uint16_t)> call);
 

@@ -217,6 +217,8 @@ void Decoder::take(LimitsTarget target, const Key& row, const Node& node) {
   Limits& limits = policy_.*target;
   limits.timeout_ms = parse_duration_ms(limits.timeout).value_or(0);
   limits.tmp_bytes = parse_size(limits.tmp).value_or(0);
+  limits.memory_bytes = parse_size(limits.memory).value_or(0);
+  limits.cpu_hundredths = parse_share(limits.cpu).value_or(0);
 }
 
 void Decoder::limit(Limits& limits, const Member& row, const Node& node) {

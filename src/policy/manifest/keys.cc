@@ -199,11 +199,11 @@ constexpr std::array kNetworkMembers = {
 
 constexpr std::array kLimitsMembers = {
     Member{"memory", kOld, Need::kOptional, Rule::kMemory, LimitText{&Limits::memory, &Limits::memory_at},
-           "Most memory, in bytes or with K, M or G (1024-based)", kNotYet},
+           "Most memory, in bytes or with K, M or G (1024-based); no swap beside it"},
     Member{"cpu", kOld, Need::kOptional, Rule::kPercent, LimitText{&Limits::cpu, &Limits::cpu_at},
-           "Most CPU time, as a share of one CPU: 50%, 200%", kNotYet},
+           "Most CPU time, as a share of one CPU: 50%, 200%"},
     Member{"pids", kOld, Need::kOptional, Rule::kCount, LimitCount{&Limits::pids, &Limits::pids_at},
-           "Most processes and threads at a time", kNotYet},
+           "Most processes and threads at a time, Cordon's own init among them"},
     Member{"timeout", kNew, Need::kOptional, Rule::kDuration, LimitText{&Limits::timeout, &Limits::timeout_at},
            "Longest run, with s, m or h; after it the run is ended"},
     Member{"tmp", kNew, Need::kOptional, Rule::kMemory, LimitText{&Limits::tmp, &Limits::tmp_at},

@@ -83,8 +83,14 @@ class Generator {
   }
 
   void limits(Policy& out) {
-    if (rarely()) out.limits.memory = "1M";
-    if (rarely()) out.limits.cpu = "50.5%";
+    if (rarely()) {
+      out.limits.memory = "1M";
+      out.limits.memory_bytes = 1 << 20;
+    }
+    if (rarely()) {
+      out.limits.cpu = "50.5%";
+      out.limits.cpu_hundredths = 5'050;
+    }
     if (rarely()) out.limits.pids = 1 + static_cast<std::int64_t>(below(3));
     if (rarely()) {
       out.limits.timeout = "1m";

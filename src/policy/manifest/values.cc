@@ -150,6 +150,17 @@ std::optional<Fault> check_size(std::string_view value) {
                "a size is a positive whole number of bytes, or of 1024-based units with K, M or G, such as 512M");
 }
 
+/// Nothing where the share is 0 or beyond what can be said.
+std::optional<std::uint64_t> hundredths_of(std::uint64_t whole, std::string_view decimals) {
+  std::uint64_t hundredths = 0;
+  for (std::size_t i = 0; i < 2; ++i)
+    hundredths = hundredths * 10 + (i < decimals.size() ? static_cast<std::uint64_t>(decimals[i] - '0') : 0);
+  constexpr std::uint64_t kMost = 2147483647;  // the range of the kernel interface behind it
+  if (whole > kMost / 100 || whole * 100 + hundredths > kMost) return std::nullopt;
+  const std::uint64_t all = whole * 100 + hundredths;
+  return all == 0 ? std::nullopt : std::optional(all);
+}
+
 std::optional<Fault> check_percent(std::string_view value) {
   constexpr std::string_view kHint =
       "a share is a number and %, with at most two decimals: 50% is half of one CPU, 200% is two";
@@ -161,11 +172,7 @@ std::optional<Fault> check_percent(std::string_view value) {
   const std::string_view decimals = dot == std::string_view::npos ? "" : number.substr(dot + 1);
   const bool digits = decimals.find_first_not_of("0123456789") == std::string_view::npos;
   if (!whole || !digits || decimals.size() > 2 || (dot != std::string_view::npos && decimals.empty())) return wrong;
-  std::uint64_t hundredths = 0;
-  for (std::size_t i = 0; i < 2; ++i)
-    hundredths = hundredths * 10 + (i < decimals.size() ? static_cast<std::uint64_t>(decimals[i] - '0') : 0);
-  constexpr std::uint64_t kMost = 2147483647;  // in hundredths, the range of the kernel interface behind it
-  if (*whole > kMost / 100 || *whole * 100 + hundredths > kMost || (*whole == 0 && hundredths == 0))
+  if (!hundredths_of(*whole, decimals))
     return fault("bad-percentage", value, "is out of range", "more than 0% and at most 21474836.47%");
   return std::nullopt;
 }
@@ -258,6 +265,14 @@ std::optional<std::uint64_t> parse_size(std::string_view value) {
   const std::size_t power = std::string_view("KMG").find(value.back());
   if (power == std::string_view::npos) return scaled(value, 1);
   return scaled(value.substr(0, value.size() - 1), std::uint64_t{1024} << (10 * power));
+}
+
+std::optional<std::uint64_t> parse_share(std::string_view value) {
+  if (check_percent(value)) return std::nullopt;
+  const std::string_view number = value.substr(0, value.size() - 1);
+  const std::size_t dot = number.find('.');
+  const auto whole = base::parse_decimal(number.substr(0, dot));
+  return whole ? hundredths_of(*whole, dot == std::string_view::npos ? "" : number.substr(dot + 1)) : std::nullopt;
 }
 
 std::optional<std::uint64_t> parse_duration_ms(std::string_view value) {

@@ -50,6 +50,8 @@ std::string_view rule_name(Rule rule);
 /// An ECMA regular expression that every accepted value matches; empty where there is none.
 std::string_view rule_pattern(Rule rule);
 
+/// Hundredths of a percent of a share that kPercent accepts; nothing otherwise.
+std::optional<std::uint64_t> parse_share(std::string_view value);
 /// Bytes of a size that kMemory accepts; nothing otherwise.
 std::optional<std::uint64_t> parse_size(std::string_view value);
 

@@ -132,6 +132,14 @@ TEST(Share, percentages_with_at_most_two_decimals) {
     EXPECT_THAT(complaint(Rule::kPercent, bad), HasSubstr("is out of range")) << bad;
 }
 
+TEST(Percent, is_read_in_hundredths) {
+  EXPECT_EQ(parse_share("150%"), 15'000U);
+  EXPECT_EQ(parse_share("0.5%"), 50U);
+  EXPECT_EQ(parse_share("12.55%"), 1'255U);
+  EXPECT_EQ(parse_share("21474836.47%"), 2'147'483'647U);
+  for (const char* bad : {"", "0%", "50", "1.555%", "21474836.48%"}) EXPECT_EQ(parse_share(bad), std::nullopt) << bad;
+}
+
 TEST(Duration, whole_numbers_with_s_m_or_h) {
   expect_accepted(Rule::kDuration, {"1s", "90s", "10m", "24h", "8760h", "525600m", "31536000s"});
   for (const char* bad : {"", "s", "0s", "90", "1.5h", "1d", "1ms", "-1s", "01s", "1h30m"})

@@ -63,6 +63,7 @@ Sys<void> carry_out(Tree& tree, const View& plan, std::size_t index, Channel& co
     case Op::kSocketPool:
       return make_socket_pool(record, control);
     case Op::kEnterNamespaces:  // done: that is where init comes from
+    case Op::kCgroup:           // made by the supervisor
     case Op::kResourceLimit:    // the rest is the target's, see target.cc
     case Op::kRunAs:
     case Op::kDropPrivileges:

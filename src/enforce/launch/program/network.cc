@@ -87,10 +87,10 @@ Sys<void> make_socket_pool(const Record& record, Channel& control) {
   return {};
 }
 
-Sys<void> await_broker() {
+Sys<void> await_supervisor() {
   auto batch = receive(FdView(kControlFd), 0);
   if (!batch) return base::fail(batch.error());
-  if (batch->count != 1 || batch->messages[0].kind != Kind::kGo) return base::fail(Errno{EPIPE, "broker"});
+  if (batch->count != 1 || batch->messages[0].kind != Kind::kGo) return base::fail(Errno{EPIPE, "supervisor"});
   return {};
 }
 

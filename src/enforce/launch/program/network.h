@@ -19,8 +19,8 @@ Sys<void> redirect(const Record& record);
 Sys<void> listen(const Record& record, Channel& control);
 /// Hands out sockets that are neither bound nor connected, one by one.
 Sys<void> make_socket_pool(const Record& record, Channel& control);
-/// In the child: until the supervisor says that the broker serves.
-Sys<void> await_broker();
+/// In the child: until the supervisor says that the broker serves and the limits stand.
+Sys<void> await_supervisor();
 /// Where a datagram to nowhere (a documentation address) would come from: the own address, where all is local.
 Sys<kernel::Endpoint> source_to_nowhere(int family);
 kernel::Endpoint own_address(const Record& local_network);

@@ -124,9 +124,12 @@ Sys<char**> pointers(wire::List list) {
 }
 
 [[noreturn]] void execute(const Target& target, const Record& record, char** argv, char** environment) {
-  Found served = find(target.plan, Op::kListen);
-  if (!served.there) served = find(target.plan, Op::kSocketPool);
-  if (served.there) must(target, served.record.step, await_broker());
+  for (const Op awaited : {Op::kCgroup, Op::kListen, Op::kSocketPool}) {
+    const Found found = find(target.plan, awaited);
+    if (!found.there) continue;
+    must(target, found.record.step, await_supervisor());
+    break;  // it says so once
+  }
   must(target, record.step, target.control.send({.kind = Kind::kReady}));
   auto failed = kernel::execve(target.plan.string(record.refs[0]), argv, environment);
   const int code = failed.error().code;
