@@ -12,11 +12,12 @@
 #include <unistd.h>
 
 #include <array>
+#include <charconv>
 #include <cstdint>
-#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <string>
+#include <string_view>
 
 namespace {
 
@@ -118,8 +119,11 @@ void serve(sd_bus* bus, const std::string& name) {
     if (size <= 0) return;
     unread.append(piece.data(), static_cast<std::size_t>(size));
     for (std::size_t end = unread.find('\n'); end != std::string::npos; end = unread.find('\n')) {
-      unsigned pid = 0;
-      if (std::sscanf(unread.c_str(), "attach %u", &pid) != 1) return;
+      std::uint32_t pid = 0;
+      constexpr std::string_view kAttach = "attach ";
+      if (!unread.starts_with(kAttach)) return;
+      const char* const last = unread.data() + end;
+      if (std::from_chars(unread.data() + kAttach.size(), last, pid).ptr != last) return;
       unread.erase(0, end + 1);
       if (attach(bus, name, pid)) say("ok\n");
     }
