@@ -5,7 +5,7 @@ JOBS ?= $(shell nproc)
 PREFIX ?= /usr/local
 export JOBS
 
-.PHONY: help demo build test check format audit bench lint fuzz race soak crossbuild registries examples install clean
+.PHONY: help vm demo build test check format audit bench lint fuzz race soak crossbuild registries examples install clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## /{printf "  make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -54,6 +54,12 @@ soak: ## faults at random for DURATION (default 600) seconds: killed, stopped, r
 	@scripts/install-packages build test
 	@scripts/build dev cordon egress_soak
 	@scripts/soak build/dev
+
+vm: ## resource limits for real, in a Debian guest that is built and booted for it (some minutes)
+	@scripts/install-packages build test vm
+	@cmake --preset dev -DCORDON_VM=ON --log-level=WARNING
+	@cmake --build build/dev -j "$(JOBS)"
+	@ctest --test-dir build/dev --output-on-failure --no-tests=error -R '^vm: '
 
 registries: build ## npm and apt through Cordon, against the registries that this machine is set up for
 	@scripts/registries build/release
