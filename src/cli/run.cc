@@ -253,12 +253,10 @@ supervise::Options Job::run_options() {
   options.launcher = launcher_source();
   options.terminal = supervise::Terminal::kForeground;
   if (arguments_.has("--ask")) options.at_terminal = questions_of(context_.invocation);
-  if (!json_) {
-    options.on_blocked = [this](const plan::Destination& one) {
-      context_.output.say(report::blocked_text(one, context_.invocation.err.style));
-    };
-    return options;
-  }
+  options.on_blocked = [this](const plan::Destination& one) {
+    if (!json_) context_.output.say(report::blocked_text(one, context_.invocation.err.style));
+  };
+  if (!json_) return options;
   const auto stream_to = [this](report::Stream stream) {
     return [this, stream](std::span<const std::byte> chunk) {
       context_.output.emit(report::chunk_event(stream, {reinterpret_cast<const char*>(chunk.data()), chunk.size()}));
