@@ -87,7 +87,7 @@ TEST_F(RefusedKeys, TheMendNamesWhatDoesTheSameToday) {
     return scene_.cordon({"validate", scene_.manifest("entrypoint: ./s.sh\n" + line + "\n")}).run().out;
   };
   EXPECT_THAT(said("wx: [./out]"), AllOf(HasSubstr("m.yaml:2:6: error:"), HasSubstr("with exec: all a write grant")));
-  EXPECT_THAT(said("publish: ['8080']"), HasSubstr("remove the line"));
+  EXPECT_THAT(said("devices: [/dev/kvm]"), HasSubstr("remove the line"));
 }
 
 /// Examples that are presented as manifests, not marked lines of prose.
