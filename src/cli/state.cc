@@ -1,6 +1,5 @@
 #include "cli/state.h"
 
-#include <dirent.h>
 #include <fmt/format.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -9,9 +8,9 @@
 #include <cerrno>
 #include <chrono>
 #include <ctime>
-#include <memory>
 #include <vector>
 
+#include "cli/surroundings.h"
 #include "kernel/file.h"
 #include "policy/approval/private_directory.h"
 
@@ -32,14 +31,8 @@ base::Result<base::Fd> open_private(const std::string& state_directory, base::Fd
 }
 
 std::vector<std::string> records_in(base::FdView directory) {
-  std::vector<std::string> names;
-  auto readable = kernel::openat(directory, ".", O_RDONLY | O_DIRECTORY);
-  if (!readable) return names;
-  const std::unique_ptr<DIR, int (*)(DIR*)> stream(::fdopendir(readable->get()), &::closedir);
-  if (!stream) return names;
-  static_cast<void>(readable->release());
-  while (const dirent* entry = ::readdir(stream.get()))
-    if (const std::string name = entry->d_name; name.ends_with(".json")) names.push_back(name);
+  std::vector<std::string> names = names_in(directory);
+  std::erase_if(names, [](const std::string& name) { return !name.ends_with(".json"); });
   std::ranges::sort(names);
   return names;
 }
