@@ -1,8 +1,5 @@
 // What is shown to people works: every command of the README's tour, and the probe's table of answers.
 
-#include <fcntl.h>
-#include <sys/file.h>
-#include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
@@ -12,6 +9,7 @@
 
 #include "support/promise.h"
 #include "support/require.h"
+#include "support/turn.h"
 
 namespace cordon::test {
 namespace {
@@ -82,8 +80,7 @@ std::map<std::string, std::map<std::string, std::string>> expected_table() {
 
 TEST_P(Shown, TheProbesAnswersAreTheExpectedOnes) {
   // The probe's port is fixed: two of these tests at once take turns.
-  const int turn = ::open("/var/tmp/cordon-test-port.lock", O_RDWR | O_CREAT | O_CLOEXEC, 0600);
-  require(turn >= 0 && ::flock(turn, LOCK_EX) == 0, "lock for the probe's port");
+  const Turn turn("port");
   const auto expected = expected_table();
   ASSERT_GE(expected.size(), 15U);
   ASSERT_EQ(shell("examples/probe/prepare tour").run().code, 0);
@@ -104,7 +101,6 @@ TEST_P(Shown, TheProbesAnswersAreTheExpectedOnes) {
       EXPECT_NE(answer, "(not tried)") << column << ' ' << probe << run;
     }
   }
-  ::close(turn);
 }
 
 }  // namespace
