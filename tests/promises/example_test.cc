@@ -1,6 +1,5 @@
 // What is shown to people works: every command of the README's tour, and the probe's table of answers.
 
-
 #include <filesystem>
 #include <fstream>
 #include <iterator>
