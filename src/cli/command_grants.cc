@@ -47,6 +47,17 @@ base::Result<void, Stop> limit_time(const Arguments& arguments, policy::Limits& 
   return {};
 }
 
+/// A flag whose values are written as the entries of a manifest's key.
+base::Result<void, Stop> add_words(const Arguments& arguments, const char* flag, policy::manifest::Rule rule,
+                                   std::vector<policy::Text>& out) {
+  for (const std::string& value : arguments.values(flag)) {
+    if (const auto fault = policy::manifest::check_value(rule, value))
+      return refuse(arguments, fault->code, fmt::format("{} {}", flag, fault->message), fault->hint);
+    out.push_back({value, {.span = {}, .source = flag}});
+  }
+  return {};
+}
+
 /// --memory, --cpu and --pids, each written as in a manifest.
 base::Result<void, Stop> limit_resources(const Arguments& arguments, policy::Limits& limits) {
   namespace manifest = policy::manifest;
@@ -114,6 +125,10 @@ base::Result<void, Stop> add_flag_grants(const Arguments& arguments, const FlagP
   CORDON_OK(add_all("--allow-read", policy.read));
   CORDON_OK(add_all("--allow-exec", policy.read));
   CORDON_OK(add_all("--allow-write", policy.write));
+  CORDON_OK(add_all("--allow-wx", policy.wx));
+  policy.write.insert(policy.write.end(), policy.wx.begin(), policy.wx.end());
+  CORDON_OK(add_words(arguments, "--allow", policy::manifest::Rule::kAllowance, policy.allow));
+  CORDON_OK(add_words(arguments, "--device", policy::manifest::Rule::kDevice, policy.devices));
   for (const char* flag : kDenyFlags) CORDON_OK(add_all(flag, policy.deny));
   // What was named by hand is not hidden by a rule of thumb.
   std::erase_if(policy.deny, [&](const PathGrant& denied) {

@@ -24,7 +24,10 @@ struct Line {
 std::vector<Line> lines_of(const CommandRun& run) {
   std::vector<Line> out;
   const auto paths = [&](const char* what, const std::vector<policy::PathGrant>& grants) {
-    for (const policy::PathGrant& grant : grants) out.push_back({what, grant.path, origin_words(grant.at)});
+    for (const policy::PathGrant& grant : grants) {
+      const bool executes = std::ranges::find(run.policy.wx, grant) != run.policy.wx.end();
+      out.push_back({executes ? "write and execute" : what, grant.path, origin_words(grant.at)});
+    }
   };
   paths("read", run.policy.read);
   paths("write", run.policy.write);
@@ -35,6 +38,10 @@ std::vector<Line> lines_of(const CommandRun& run) {
     out.push_back({"reach", fmt::format("{}:{}", rule.host, rule.port), origin_words(rule.at)});
   for (const policy::Text& port : run.policy.host_services)
     out.push_back({"service", port.value, origin_words(port.at)});
+  for (const policy::Text& allowance : run.policy.allow)
+    out.push_back({"allow", allowance.value, origin_words(allowance.at)});
+  for (const policy::Text& device : run.policy.devices)
+    out.push_back({"device", device.value, origin_words(device.at)});
   for (const policy::Text& port : run.policy.publish) out.push_back({"publish", port.value, origin_words(port.at)});
   for (const policy::Text& block : run.policy.posture.allow_address)
     out.push_back({"address", block.value, origin_words(block.at)});

@@ -41,6 +41,12 @@ constexpr OptionRow kAllowRead =
     of_command("--allow-read", "PATH", "show this file or directory too", Times::kMany, Complete::kFile);
 constexpr OptionRow kAllowWrite =
     of_command("--allow-write", "PATH", "let the command write there", Times::kMany, Complete::kFile, "-w");
+constexpr OptionRow kAllowWx = of_command("--allow-wx", "PATH", "let the command write there and start what it wrote",
+                                          Times::kMany, Complete::kFile);
+constexpr OptionRow kAllow = of_command(
+    "--allow", "WHAT", "nested-sandbox: user namespaces and mounts inside, for Chromium or bubblewrap", Times::kMany);
+constexpr OptionRow kDevice =
+    of_command("--device", "PATH", "let the command use this device: /dev/kvm", Times::kMany, Complete::kFile);
 constexpr OptionRow kAllowExec =
     of_command("--allow-exec", "PATH", "show this tree, to be executed from", Times::kMany, Complete::kFile, "-e");
 constexpr OptionRow kDenyRead =
@@ -74,6 +80,9 @@ constexpr std::array kOfBoth = {
     kHostService,
     kAllowRead,
     kAllowWrite,
+    kAllowWx,
+    kAllow,
+    kDevice,
     kAllowExec,
     kDenyRead,
     kDenyExec,

@@ -19,6 +19,7 @@ struct Behind {
   std::vector<Feature> operator()(const step::MountDev&) const {
     return {Feature::kTmpfsMount, Feature::kDevptsMount, Feature::kMountApi};
   }
+  std::vector<Feature> operator()(const step::Device&) const { return {Feature::kMountApi, Feature::kOpenat2}; }
   std::vector<Feature> operator()(const step::MountTmpfs&) const { return {Feature::kTmpfsMount, Feature::kMountApi}; }
   std::vector<Feature> operator()(const step::Mask&) const { return {Feature::kMountApi}; }
   std::vector<Feature> operator()(const step::Pin&) const { return {Feature::kMountApi}; }

@@ -121,7 +121,7 @@ void judge_relocatable(const policy::Policy& policy, report::ManifestView& view)
   std::vector<std::string>& pinned = view.pinned_paths;
   if (ties(policy.entrypoint.written)) pinned.push_back(policy.entrypoint.written);
   if (policy.interpreter.value.starts_with('~')) pinned.push_back(policy.interpreter.value);
-  for (const auto* grants : {&policy.read, &policy.write})
+  for (const auto* grants : {&policy.read, &policy.write, &policy.wx})
     for (const PathGrant& grant : *grants)
       if (ties(grant.written)) pinned.push_back(grant.written);
   view.relocatable = pinned.empty();
@@ -166,6 +166,7 @@ report::ManifestView view_of(const Opened& opened, const Host& host, const plann
   RefusedGrants refused(view.problems);
   add_grants(policy.read, "read", host.facts, refused, view);
   add_grants(policy.write, "write", host.facts, refused, view);
+  add_grants(policy.wx, "wx", host.facts, refused, view);
   add_grants(policy.deny, "deny", host.facts, refused, view);
   refused.put_back(view.problems);
   for (const policy::NetworkRule& rule : policy.network) view.network.emplace_back(rule.host, rule.port);

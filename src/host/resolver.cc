@@ -124,6 +124,7 @@ class Walk {
     fact_.gid = node.gid;
     fact_.mode = node.mode;
     fact_.links = node.links;
+    fact_.rdev = node.rdev;
     fact_.noexec = node.mount->noexec;
     fact_.read_only = node.mount->read_only;
     fact_.filesystem = node.mount->type;

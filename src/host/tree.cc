@@ -52,6 +52,7 @@ void fill(Node& node, const struct ::statx& stat) {
   node.gid = stat.stx_gid;
   node.mode = static_cast<std::uint32_t>(stat.stx_mode & 07777);
   node.links = stat.stx_nlink;
+  node.rdev = makedev(stat.stx_rdev_major, stat.stx_rdev_minor);
   node.mount_id = (stat.stx_mask & STATX_MNT_ID) != 0 ? stat.stx_mnt_id : 0;
   node.immutable = (stat.stx_attributes & STATX_ATTR_IMMUTABLE) != 0;
 }

@@ -54,6 +54,7 @@ struct Node {
   plan::FileId id;
   std::uint32_t uid = 0, gid = 0, mode = 0;
   std::uint64_t links = 0;
+  std::uint64_t rdev = 0;
   bool immutable = false;
   const Mount* mount = nullptr;  ///< never nullptr for kPresent
   std::uint64_t mount_id = 0;    ///< 0: the kernel does not say

@@ -118,6 +118,7 @@ struct PathFact {
   FileId id;                                 ///< of `real`, or for kAbsent of the deepest directory that exists
   std::uint32_t uid = 0, gid = 0, mode = 0;  ///< mode: permission bits; as `id`
   std::uint64_t links = 0;                   ///< st_nlink
+  std::uint64_t rdev = 0;                    ///< of a device: its number, encoded by makedev
   std::vector<LinkHop> hops;                 ///< every symbolic link crossed, in order
   std::string planted_by;  ///< not empty: somebody else could have planted what was followed; says who and where
   /// The same as uids, for a caller that trusts more than itself and root (root running as the workspace's owner):

@@ -124,6 +124,14 @@ struct MountDev {
   friend bool operator==(const MountDev&, const MountDev&) = default;
 };
 
+/// A device of the host in the /dev that the step before made: the node's own mount, read-only, so that nobody changes
+/// its mode there. `id` is compared as a Bind's is.
+struct Device {
+  std::string path;  ///< on the host and in the sandbox: "/dev/dri/renderD128"
+  FileId id;
+  friend bool operator==(const Device&, const Device&) = default;
+};
+
 struct MountTmpfs {
   std::string target;
   std::uint64_t size_bytes = 0;
@@ -348,7 +356,7 @@ struct Execute {
 };
 
 using Any = std::variant<EnterNamespaces, BuildRoot, MakeDirectory, MakeSymlink, MakeFile, Bind, MountProc, MountDev,
-                         MountTmpfs, Mask, Pin, StubOverlay, PrivateOverlay, HoldPoint, EnterRoot, Loopback,
+                         Device, MountTmpfs, Mask, Pin, StubOverlay, PrivateOverlay, HoldPoint, EnterRoot, Loopback,
                          LocalNetwork, Redirect, Listen, SocketPool, Publish, Cgroup, ResourceLimit, RunAs,
                          DropPrivileges, Landlock, Filter, Execute>;
 

@@ -25,7 +25,7 @@
 namespace cordon::plan::wire {
 
 inline constexpr std::uint64_t kMagic = 0x4e414c5044524f43;  // "CORDPLAN"
-inline constexpr std::uint32_t kVersion = 7;
+inline constexpr std::uint32_t kVersion = 8;
 inline constexpr std::uint32_t kMostRecords = 65'535;
 inline constexpr std::size_t kMostHoldPoints = 1'024;
 inline constexpr std::uint32_t kMostListeners = 600;
@@ -47,6 +47,7 @@ enum class Op : std::uint16_t {
   kBind,
   kMountProc,
   kMountDev,
+  kDevice,
   kMountTmpfs,
   kMask,
   kPin,
@@ -68,7 +69,7 @@ enum class Op : std::uint16_t {
   kLandlockRule,
   kStub,
 };
-inline constexpr std::size_t kOps = 28;
+inline constexpr std::size_t kOps = 29;
 
 /// `size` bytes at `offset` of the table. Of a string: without its NUL, which follows.
 struct Ref {
@@ -118,6 +119,7 @@ inline constexpr std::uint32_t kRedirected = 1U << 14;         ///< Listen: what
 /// What stands in a record, op by op. Unused args, refs and flags must be zero.
 ///   args  EnterNamespaces {flags, limit in ms}  BuildRoot {size}  MakeDirectory, MakeFile {mode}  MountDev {shm size}
 ///         Bind {device, inode, type, birth_ns, create uid, create gid}  MountTmpfs {size, mode}
+///         Device {device, inode, type, birth_ns}, its path is below /dev
 ///         StubOverlay {as Bind, work inode, work birth_ns}; the work directory is on the same device
 ///         PrivateOverlay {as Bind: device, inode, type, birth_ns; of the place: device, inode, birth_ns}
 ///         LocalNetwork {family, address: its first 8 bytes, the rest}  Redirect {port}
@@ -135,8 +137,10 @@ enum class RefKind : std::uint8_t { kNone, kPath, kText, kBytes, kList };
 /// Where in the order of steps an op may stand; never falls from record to record.
 enum class Phase : std::uint8_t { kEnter = 1, kNetwork, kRoot, kMounts, kEnterRoot, kTarget, kExecute };
 
-/// Names of filters that must refuse: unshare(CLONE_NEWUSER); memfd_create; nothing. Others that notify: each execve.
-inline constexpr const char *kSystemCalls = "system-calls", *kExecList = "exec-list", *kWatch = "watch";
+/// Names of filters that must refuse: unshare(CLONE_NEWUSER); openat2; memfd_create; nothing. Others that notify: each
+/// execve.
+inline constexpr const char *kSystemCalls = "system-calls", *kSystemCallsNested = "system-calls-nested",
+                            *kExecList = "exec-list", *kWatch = "watch";
 
 /// How often an op may occur.
 enum class Times : std::uint8_t { kAny, kAtMostOnce, kOnce };
@@ -162,6 +166,7 @@ inline constexpr std::array<Shape, kOps> kShapes = [] {
       {Phase::kMounts, kAny, 6, kMountFlags | kObjectFlags, {kPath, kPath, kList}},
       {Phase::kMounts, kAtMostOnce, 0, 0, {kPath}},
       {Phase::kMounts, kAtMostOnce, 1, 0, {kPath}},
+      {Phase::kMounts, kAny, 4, (kMountFlags & ~kNodev) | kHasBirthTime, {kPath}},
       {Phase::kMounts, kAny, 2, kMountFlags, {kPath}},
       {Phase::kMounts, kAny, 0, kDirectory, {kPath}},
       {Phase::kMounts, kAny, 0, kReadOnly, {kPath, kList}},
@@ -407,6 +412,8 @@ inline bool View::is_value(const Record& record) const {
     case Op::kBind:
       return args[2] <= UINT32_MAX && args[4] <= UINT32_MAX && args[5] <= UINT32_MAX && below_root &&
              is_creation(record);
+    case Op::kDevice:
+      return args[2] == S_IFCHR && std::string_view(string(record.refs[0])).starts_with("/dev/");
     case Op::kStubOverlay:
       return args[2] == S_IFDIR && args[4] <= UINT32_MAX && args[5] <= UINT32_MAX && args[6] != 0 && below_root &&
              is_creation(record);

@@ -15,6 +15,7 @@
 #include "planner/planner.h"
 #include "planner/shields.h"
 #include "planner/shims.h"
+#include "planner/wx.h"
 
 namespace cordon::planner {
 namespace {
@@ -37,11 +38,16 @@ class Review {
     program();
     environment();
     for (const PathGrant& grant : policy_.read) read(grant);
-    for (const PathGrant& grant : policy_.write) write(grant);
+    for (const PathGrant& grant : policy_.write) is_wx(policy_, grant) ? wx(grant) : write("write", grant);
     for (const policy::Text& port : policy_.host_services) host_service(port);
     for (const policy::Text& port : policy_.publish) published(port);
     shield_callouts(policy_, facts_, out_);
     exec();
+    nested();
+    for (const policy::Text& device : policy_.devices)
+      add("device",
+          fmt::format("devices: all that the driver of {} can do is open to the target", base::shown(device.value)),
+          device.at.span);
     if (policy_.pin.empty()) {
       add("no-pin", "no file is pinned, so the approval covers no content; approve --pin covers the entrypoint's",
           policy_.entrypoint.at.span);
@@ -126,8 +132,8 @@ class Review {
     }
   }
 
-  void write(const PathGrant& grant) {
-    const std::string label = label_of("write", grant.written);
+  void write(std::string_view key, const PathGrant& grant) {
+    const std::string label = label_of(key, grant.written);
     const PathFact* fact = fact_of(facts_, grant.path);
     if (is_own_device_node(grant.path) || !common(label, grant, fact)) return;
     if (fact->state == PathState::kAbsent) {
@@ -170,6 +176,24 @@ class Review {
                       base::shown(hop.at), what),
           grant.at.span);
       return;
+    }
+  }
+
+  void wx(const PathGrant& grant) {
+    write("wx", grant);
+    if (writes_execute(policy_)) return;
+    add("writes-and-executes",
+        fmt::format("wx: {}: the program may start what it wrote there{}", base::shown(grant.written),
+                    exec_listed(policy_) ? ", which no list under exec bounds" : ""),
+        grant.at.span);
+  }
+
+  void nested() {
+    for (const policy::Text& allowance : policy_.allow) {
+      add("nested-sandbox",
+          "allow: nested-sandbox opens user namespaces and mounts inside: more of the kernel can be attacked, and "
+          "Landlock does not repeat the file system rules",
+          allowance.at.span);
     }
   }
 
@@ -220,7 +244,8 @@ class Review {
 }  // namespace
 
 std::vector<Callout> callouts(const policy::Policy& policy, const plan::HostFacts& facts) {
-  return Review(policy, facts).take();
+  const auto widened = with_wx(policy);
+  return Review(widened ? *widened : policy, facts).take();
 }
 
 std::string resolved_program(const policy::Policy& policy, const plan::HostFacts& facts) {

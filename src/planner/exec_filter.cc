@@ -17,6 +17,7 @@
 #include "planner/filters.h"
 #include "planner/host.h"
 #include "planner/landlock.h"
+#include "planner/nested.h"
 
 namespace cordon::planner {
 namespace {
@@ -172,9 +173,12 @@ std::vector<std::uint8_t> exec_filter(std::string_view machine, ExecFilter kind,
 
 void add_filters(Draft& draft) {
   if (lacks(draft.facts, plan::Feature::kSeccompFilter)) return;
-  const auto group_signals = scopes_signals(draft.facts) ? GroupSignals::kAllowed : GroupSignals::kRefused;
-  add(draft, {.name = plan::wire::kSystemCalls, .program = system_call_filter(draft.facts.machine, group_signals)},
-      plan::Layer::kSystemCalls, "calls that a confined program has no use for", {});
+  const bool nested = nests(draft.policy);
+  const auto group_signals = !nested && scopes_signals(draft.facts) ? GroupSignals::kAllowed : GroupSignals::kRefused;
+  add(draft,
+      {.name = nested ? plan::wire::kSystemCallsNested : plan::wire::kSystemCalls,
+       .program = system_call_filter(draft.facts.machine, group_signals, nested ? Nesting::kOpen : Nesting::kClosed)},
+      plan::Layer::kSystemCalls, nested ? "allow: nested-sandbox" : "calls that a confined program has no use for", {});
   if (exec_listed(draft.policy)) {
     add(draft, {.name = plan::wire::kExecList, .program = exec_list_filter(draft.facts.machine)}, plan::Layer::kExec,
         "exec: a list", draft.policy.exec.at.span);

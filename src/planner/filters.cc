@@ -163,8 +163,16 @@ class Assembler {
   std::array<std::size_t, static_cast<std::size_t>(Label::kCount)> places_{};
 };
 
-void close_calls(Builder& builder) {
-  for (const Call& call : kTable) builder.rule(SCMP_ACT_ERRNO(static_cast<std::uint32_t>(call.errno_value)), call.name);
+/// What makes a sandbox inside, by the oldest calls for it: those that bubblewrap and Chromium use.
+bool is_for_nesting(std::string_view name) {
+  return name == "mount" || name == "umount2" || name == "pivot_root" || name == "chroot";
+}
+
+void close_calls(Builder& builder, Nesting nesting) {
+  for (const Call& call : kTable) {
+    if (nesting == Nesting::kOpen && is_for_nesting(call.name)) continue;
+    builder.rule(SCMP_ACT_ERRNO(static_cast<std::uint32_t>(call.errno_value)), call.name);
+  }
 }
 
 void close_user_namespaces(Builder& builder) {
@@ -337,12 +345,12 @@ std::vector<sock_filter> prologue(std::uint32_t arch, GroupSignals group_signals
 
 }  // namespace
 
-std::vector<std::uint8_t> system_call_filter(std::string_view machine, GroupSignals group_signals) {
+std::vector<std::uint8_t> system_call_filter(std::string_view machine, GroupSignals group_signals, Nesting nesting) {
   const auto arch = architecture(machine);
   if (!arch) return {};
   Builder builder(*arch);
-  close_calls(builder);
-  close_user_namespaces(builder);
+  close_calls(builder, nesting);
+  if (nesting == Nesting::kClosed) close_user_namespaces(builder);
   close_terminal_injection(builder);
   close_core_limit(builder);
   return joined(prologue(*arch, group_signals), builder.program());

@@ -20,9 +20,13 @@ namespace cordon::planner {
 /// ABI 6 keeps such a signal inside; where there is none, the filter refuses the call.
 enum class GroupSignals : std::uint8_t { kAllowed, kRefused };
 
+/// `allow: [nested-sandbox]` opens new user namespaces, mount, umount2, pivot_root and chroot, and nothing else.
+enum class Nesting : std::uint8_t { kClosed, kOpen };
+
 /// struct sock_filter[] in native byte order; empty where it could not be compiled (no memory, no descriptors, a
 /// limit on the size of files).
-std::vector<std::uint8_t> system_call_filter(std::string_view machine, GroupSignals group_signals);
+std::vector<std::uint8_t> system_call_filter(std::string_view machine, GroupSignals group_signals,
+                                             Nesting nesting = Nesting::kClosed);
 
 /// exec: as a list: no file in memory at all. MFD_NOEXEC_SEAL keeps one from execve, and not from a loader that is
 /// started for it (`ld.so /proc/self/fd/3`): its mount is not noexec.

@@ -11,6 +11,7 @@
 #include "planner/base.h"
 #include "planner/named_path.h"
 #include "planner/path_text.h"
+#include "planner/wx.h"
 
 namespace cordon::planner {
 namespace {
@@ -211,7 +212,8 @@ bool Grants::check_no_pattern(const PathGrant& grant, const std::string& label, 
 
 void Grants::write(const PathGrant& grant) {
   std::string label;
-  const PathFact* fact = check("write", grant, label);
+  const bool executes = is_wx(draft_.policy, grant);
+  const PathFact* fact = check(executes ? "wx" : "write", grant, label);
   if (fact == nullptr || !check_write_place(grant, label, *fact) || !check_no_pattern(grant, label, *fact)) return;
   if (dangles(*fact)) {
     return refuse(grant, Code::kWriteNotFileOrDirectory, label,
@@ -236,6 +238,7 @@ void Grants::write(const PathGrant& grant) {
     }
   }
   want(*fact, Access::kWritable, Why::kWrite, label, grant);
+  wants_.back().executes = executes;
 }
 
 void Grants::deny(const PathGrant& grant) {

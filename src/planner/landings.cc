@@ -65,6 +65,7 @@ std::vector<Landing> landings(const policy::Policy& policy, const plan::HostFact
   collect.path(label_of("entrypoint", policy.entrypoint.written), policy.entrypoint.path);
   collect.grants("read", policy.read);
   collect.grants("write", policy.write);
+  collect.grants("wx", policy.wx);
   collect.grants("deny", policy.deny);
   collect.program(plan);
   collect.exec(policy);

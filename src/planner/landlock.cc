@@ -17,6 +17,7 @@
 #include "planner/command.h"
 #include "planner/host.h"
 #include "planner/known_hosts.h"
+#include "planner/nested.h"
 #include "planner/own_home.h"
 #include "planner/path_text.h"
 
@@ -178,6 +179,7 @@ void add_mounts(Draft& draft, const Arranged& arranged, Rules& rules, Rules& aft
   constexpr std::uint64_t kAll = kReadFile | kWriteFile | kTruncate | kIoctlDev | kChange;
   const std::uint64_t own_execute = starts_anything(draft.policy) ? kExecute : 0;
   const std::uint64_t write_execute = writes_execute(draft.policy) ? kExecute : 0;
+  const std::uint64_t own_or_listed = exec_closed(draft.policy) ? 0 : kExecute;
   Siblings siblings(draft, arranged);
   for (const Mount& mount : arranged.mounts) {
     if (mount.act != MountAct::kBind) continue;
@@ -186,9 +188,10 @@ void add_mounts(Draft& draft, const Arranged& arranged, Rules& rules, Rules& aft
       after.add(want.path, kAll | own_execute, true);
       continue;
     }
-    const std::uint64_t access = want.why == Why::kPlace            ? kAll | own_execute
-                                 : want.access == Access::kWritable ? kAll | write_execute
-                                                                    : kReadFile | (reads_execute ? kExecute : 0);
+    const std::uint64_t access = want.why == Why::kPlace ? kAll | own_execute
+                                 : want.access == Access::kWritable
+                                     ? kAll | (want.executes ? own_or_listed : write_execute)
+                                     : kReadFile | (reads_execute ? kExecute : 0);
     if (!siblings.add(want, access, after)) rules.add(want.path, access, want.directory);
   }
   rules.add("/tmp", kAll | own_execute, true);
@@ -224,6 +227,7 @@ bool scopes_signals(const plan::HostFacts& facts) { return landlock_abi(facts) >
 
 void restrict_files(Draft& draft, const Arranged& arranged, const Program& program,
                     std::span<const std::string> listed) {
+  if (nests(draft.policy)) return;  // no mount is made inside a domain
   const int abi = landlock_abi(draft.facts);
   if (abi < kLeastAbi) {
     const plan::FeatureFact& fact = draft.facts.feature(plan::Feature::kLandlock);

@@ -32,7 +32,7 @@ class Sweep {
       case Access::kHidden:
         return hide(want, outer);
       case Access::kWritable:
-        if (writable_here && want.why != Why::kPlace && want.create.empty()) return;
+        if (writable_here && want.why != Why::kPlace && want.create.empty() && !opens_execution(want, *outer)) return;
         return bind(want, outer);
       case Access::kReadOnly:
         if (is_wanted(want, outer)) bind(want, outer);
@@ -47,6 +47,11 @@ class Sweep {
   }
 
  private:
+  /// `wx` below a directory that is only written.
+  [[nodiscard]] bool opens_execution(const Want& want, const Want& outer) const {
+    return want.executes && !outer.executes && !writes_execute_;
+  }
+
   [[nodiscard]] bool is_wanted(const Want& want, const Want* outer) const {
     if (outer == nullptr) return true;
     if (outer->why == Why::kPlace || want.view != nullptr) return true;

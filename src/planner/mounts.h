@@ -58,7 +58,7 @@ struct Want {
   /// kPlace: the directory that is mounted there. Of a view: the directory that holds its layers.
   std::string source = {};
   const policy::PrivateView* view = nullptr;  ///< a kRead that may be changed in a layer of its own
-  bool executes = false;                      ///< under exec as a list: all that is not so is mounted noexec
+  bool executes = false;  ///< of `wx`; and under exec as a list, where all that is not so is mounted noexec
 };
 
 /// A symbolic link that a spelling crosses; made again in the private root, so that the spelling works there.

@@ -13,6 +13,7 @@
 #include "planner/aliases.h"
 #include "planner/base.h"
 #include "planner/command.h"
+#include "planner/devices.h"
 #include "planner/draft.h"
 #include "planner/environment.h"
 #include "planner/exec_list.h"
@@ -25,6 +26,7 @@
 #include "planner/landlock.h"
 #include "planner/limits.h"
 #include "planner/mounts.h"
+#include "planner/nested.h"
 #include "planner/network.h"
 #include "planner/own_home.h"
 #include "planner/own_places.h"
@@ -36,6 +38,7 @@
 #include "planner/stubs.h"
 #include "planner/trust.h"
 #include "planner/unsupported.h"
+#include "planner/wx.h"
 
 namespace cordon::planner {
 namespace {
@@ -59,7 +62,7 @@ void make_point(Draft& draft, const Mount& mount) {
 
 bool is_noexec(const policy::Policy& policy, const Want& want) {
   if (exec_listed(policy)) return !want.executes;
-  return want.access == Access::kWritable && !writes_execute(policy) && want.why != Why::kPlace;
+  return want.access == Access::kWritable && !writes_execute(policy) && want.why != Why::kPlace && !want.executes;
 }
 
 void bind(Draft& draft, const Identity& identity, const Mount& mount) {
@@ -117,6 +120,7 @@ void mount_own(Draft& draft, const Identity& identity, const Arranged& arranged)
   draft.step(plan::step::MountProc{}, Layer::kProcesses, "base");
   point("/dev");
   draft.step(plan::step::MountDev{.target = "/dev", .shm_bytes = kShmBytes}, Layer::kFilesystem, "base");
+  mount_devices(draft, identity);
   if (mount_command_places(draft, identity, arranged)) return;
   point("/tmp");
   const policy::Limits& limits = draft.policy.limits;
@@ -155,7 +159,8 @@ void name_requested(Draft& draft) {
   plan::Plan& plan = draft.plan;
   plan.requested = {Layer::kFilesystem, Layer::kProcesses, Layer::kNetwork};
   if (!starts_anything(draft.policy)) plan.requested.push_back(Layer::kExec);
-  plan.requested.insert(plan.requested.end(), {Layer::kSystemCalls, Layer::kLandlock});
+  plan.requested.push_back(Layer::kSystemCalls);
+  if (!nests(draft.policy)) plan.requested.push_back(Layer::kLandlock);
   if (draft.policy.limits.timeout_ms != 0 || wants_limits(draft.policy)) plan.requested.push_back(Layer::kLimits);
   plan.requested.push_back(Layer::kPrivileges);
 }
@@ -177,7 +182,7 @@ bool names_the_base(const policy::Policy& policy, const plan::HostFacts& facts) 
     return fact != nullptr && (!base.below(fact->real).empty() || within(fact->real, "/usr/local/etc"));
   };
   return std::ranges::any_of(policy.read, names) || std::ranges::any_of(policy.write, names) ||
-         std::ranges::any_of(policy.deny, names) || names(policy.entrypoint);
+         std::ranges::any_of(policy.wx, names) || std::ranges::any_of(policy.deny, names) || names(policy.entrypoint);
 }
 
 void build(Draft& draft, const Identity& identity, const Program& program, const Arranged& arranged,
@@ -239,28 +244,7 @@ void check_size(Draft& draft) {
                "grant directories instead of single files");
 }
 
-}  // namespace
-
-std::vector<plan::Step> beginning(const policy::Policy& policy, const plan::HostFacts& facts) {
-  // A list decides which of the base may execute.
-  if (names_the_base(policy, facts) || exec_listed(policy)) return {};
-  Draft draft{.policy = policy, .facts = facts, .plan = {}, .items = {}};
-  std::vector<Want> wants;
-  std::vector<Link> links;
-  want_base(facts, wants, links);
-  hide_what_lets_others_in(facts, wants);
-  hide_local_settings(facts, wants);
-  if (wants.empty()) return {};
-  build_base(draft, decide_identity(policy, facts), arrange(wants, links, writes_execute(policy)));
-  return draft.items.empty() ? std::move(draft.plan.steps) : std::vector<plan::Step>();
-}
-
-Verdict plan(const policy::Policy& policy, const plan::HostFacts& facts) {
-  Memory memory;
-  return plan(policy, facts, memory);
-}
-
-Verdict plan(const policy::Policy& policy, const plan::HostFacts& facts, Memory& memory) {
+Verdict decide(const policy::Policy& policy, const plan::HostFacts& facts, Memory& memory) {
   Draft draft{.policy = policy, .facts = facts, .plan = {}, .items = {}};
   const Identity identity = decide_identity(policy, facts);
   const Program program = find_program(draft, identity);
@@ -286,6 +270,9 @@ Verdict plan(const policy::Policy& policy, const plan::HostFacts& facts, Memory&
   check_aliases(draft, rules, wants);
   const std::vector<std::string> listed = want_exec_list(draft, identity, wants);
   refuse_unsupported(draft);
+  note_wx(draft);
+  check_nested_sandbox(draft, identity);
+  check_devices(draft);
   check_network(draft);
   check_limits(draft);
   check_host(draft);
@@ -297,6 +284,32 @@ Verdict plan(const policy::Policy& policy, const plan::HostFacts& facts, Memory&
   check_holds(draft);
   if (!draft.items.empty()) return plan::Refusal{std::move(draft.items)};
   return std::move(draft.plan);
+}
+
+}  // namespace
+
+std::vector<plan::Step> beginning(const policy::Policy& policy, const plan::HostFacts& facts) {
+  // A list decides which of the base may execute.
+  if (names_the_base(policy, facts) || exec_listed(policy)) return {};
+  Draft draft{.policy = policy, .facts = facts, .plan = {}, .items = {}};
+  std::vector<Want> wants;
+  std::vector<Link> links;
+  want_base(facts, wants, links);
+  hide_what_lets_others_in(facts, wants);
+  hide_local_settings(facts, wants);
+  if (wants.empty()) return {};
+  build_base(draft, decide_identity(policy, facts), arrange(wants, links, writes_execute(policy)));
+  return draft.items.empty() ? std::move(draft.plan.steps) : std::vector<plan::Step>();
+}
+
+Verdict plan(const policy::Policy& policy, const plan::HostFacts& facts) {
+  Memory memory;
+  return plan(policy, facts, memory);
+}
+
+Verdict plan(const policy::Policy& policy, const plan::HostFacts& facts, Memory& memory) {
+  const auto widened = with_wx(policy);
+  return decide(widened ? *widened : policy, facts, memory);
 }
 
 }  // namespace cordon::planner

@@ -7,6 +7,7 @@
 #include "planner/aliases.h"
 #include "planner/base.h"
 #include "planner/command.h"
+#include "planner/devices.h"
 #include "planner/draft.h"
 #include "planner/exec_list.h"
 #include "planner/grants.h"
@@ -20,6 +21,7 @@
 #include "planner/shims.h"
 #include "planner/sockets.h"
 #include "planner/trust.h"
+#include "planner/wx.h"
 
 namespace cordon::planner {
 namespace {
@@ -114,6 +116,7 @@ void ask_what_the_policy_names(Asking& asking, const policy::Policy& policy) {
   asking.paths(policy.posture.accept_alias);
   asking.program(program_key(policy));
   for (const std::string& path : command_questions(policy)) asking.path(path);
+  for (const std::string& path : device_questions(policy)) asking.path(path);
 }
 
 /// Last, when what the target is shown is known: a scan may walk trees, and is made once.
@@ -133,14 +136,7 @@ void ask_for_aliases(const policy::Policy& policy, const plan::HostFacts& facts,
   if (question && (!facts.aliases || facts.aliases->asked != *question)) questions.aliases = std::move(question);
 }
 
-}  // namespace
-
-plan::Questions next_questions(const policy::Policy& policy, const plan::HostFacts& facts) {
-  Memory memory;
-  return next_questions(policy, facts, memory);
-}
-
-plan::Questions next_questions(const policy::Policy& policy, const plan::HostFacts& facts, Memory& memory) {
+plan::Questions questions_of(const policy::Policy& policy, const plan::HostFacts& facts, Memory& memory) {
   // Everything else was known before: only the alias scan was still to be made.
   if (memory.only_aliases_left && facts.aliases) return {};
   Asking asking(facts);
@@ -184,6 +180,18 @@ plan::Questions next_questions(const policy::Policy& policy, const plan::HostFac
     memory.only_aliases_left = questions.aliases.has_value();
   }
   return questions;
+}
+
+}  // namespace
+
+plan::Questions next_questions(const policy::Policy& policy, const plan::HostFacts& facts) {
+  Memory memory;
+  return next_questions(policy, facts, memory);
+}
+
+plan::Questions next_questions(const policy::Policy& policy, const plan::HostFacts& facts, Memory& memory) {
+  const auto widened = with_wx(policy);
+  return questions_of(widened ? *widened : policy, facts, memory);
 }
 
 bool empty(const plan::Questions& questions) {

@@ -75,6 +75,11 @@ enum class Code : std::uint8_t {
   kExecNotProgram,
   kExecNotVisible,
   kExecWritable,
+  kNestedNeedsExec,
+  kNestedNeedsUser,
+  // Devices.
+  kDeviceMissing,
+  kDeviceKept,
   // The network.
   kNetworkRuleInvalid,
   // Limits.

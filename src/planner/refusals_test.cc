@@ -87,8 +87,21 @@ const std::vector<Case>& cases() {
          p.policy.limits.memory_at = {{"m.yaml", 2, 1, 1}, ""};
        },
        "nothing starts in 1K", "4M"},
-      {"wx", Code::kNotSupportedYet, [](H, P p) { p.policy.wx.push_back({"~/x", "/home/me/x", {{"m.yaml", 2, 1, 1}, ""}}); }, "wx", ""},
-      {"devices", Code::kNotSupportedYet, [](H, P p) { p.policy.devices.push_back({"/dev/kvm", {{"m.yaml", 2, 1, 1}, ""}}); }, "devices", ""},
+      {"agent", Code::kNotSupportedYet, [](H, P p) { p.policy.agent.push_back({"ssh", {{"m.yaml", 2, 1, 1}, ""}}); }, "agent", ""},
+      {"wx where nothing is written", Code::kWriteCoversBase, [](H, P p) { p.policy.wx.push_back({"/usr", "/usr", {{"m.yaml", 2, 1, 1}, ""}}); }, "wx: /usr", "below it"},
+      {"a sandbox inside, and nothing that makes it", Code::kNestedNeedsExec, [](H, P p) { p.policy.allow.push_back({"nested-sandbox", {{"m.yaml", 2, 1, 1}, ""}}); }, "exec allows none", "exec: all"},
+      {"a sandbox inside, and a list that it undoes", Code::kNestedNeedsExec,
+       [](H h, P p) { h.program("/usr/bin/tool", "ELF"); p.exec({"tool"}).policy.allow.push_back({"nested-sandbox", {{"m.yaml", 2, 1, 1}, ""}}); }, "undoes a list", "exec: all"},
+      {"a sandbox inside, of root", Code::kNestedNeedsUser,
+       [](H, P p) {
+         p.policy.entrypoint = {"/usr/bin/dash", "/usr/bin/dash", {{"m.yaml", 1, 1, 1}, ""}};
+         p.policy.exec.mode = policy::ExecMode::kAll;
+         p.policy.allow.push_back({"nested-sandbox", {{"m.yaml", 2, 1, 1}, ""}});
+       },
+       "uid 0", "ordinary user", 2, 0},
+      {"a device that is not there", Code::kDeviceMissing, [](H, P p) { p.policy.devices.push_back({"/dev/kvm", {{"m.yaml", 2, 1, 1}, ""}}); }, "devices: /dev/kvm does not exist", "driver"},
+      {"a device that opens the host", Code::kDeviceKept,
+       [](H h, P p) { h.special("/dev/mem", Node::Kind::kDevice); p.policy.devices.push_back({"/dev/mem", {{"m.yaml", 2, 1, 1}, ""}}); }, "the host's memory", "remove it"},
       // Any path.
       {"a directory that may not be searched", Code::kPathCannotBeChecked,
        [](H h, P p) {

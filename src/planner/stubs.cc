@@ -70,17 +70,19 @@ bool Stubs::mount(Draft& draft, const Mount& mount) const {
   if (found == below_.end()) return false;
   const Want& want = *mount.want;
   const PathFact* work = work_for(draft.facts, want);
-  plan::step::StubOverlay overlay{
-      .source = want.path,
-      .id = want.id,
-      .target = want.path,
-      .attributes = {.read_only = false, .noexec = !writes_execute(draft.policy), .nosuid = true, .nodev = true},
-      .create = want.create,
-      .create_owner_uid = std::nullopt,
-      .create_owner_gid = std::nullopt,
-      .stubs = {},
-      .work = work->real,
-      .work_id = work->id};
+  plan::step::StubOverlay overlay{.source = want.path,
+                                  .id = want.id,
+                                  .target = want.path,
+                                  .attributes = {.read_only = false,
+                                                 .noexec = !writes_execute(draft.policy) && !want.executes,
+                                                 .nosuid = true,
+                                                 .nodev = true},
+                                  .create = want.create,
+                                  .create_owner_uid = std::nullopt,
+                                  .create_owner_gid = std::nullopt,
+                                  .stubs = {},
+                                  .work = work->real,
+                                  .work_id = work->id};
   give_owner(overlay, identity_);
   for (const Want* absent : found->second) {
     overlay.stubs.push_back({.path = absent->path.substr(want.path.size() + 1),

@@ -35,12 +35,6 @@ void refuse_unsupported(Draft& draft) {
   const policy::Policy& policy = draft.policy;
   refuse_each(draft, policy.agent,
               {"'agent'", Layer::kNetwork, "remove the line; the target cannot ask an agent to sign yet"});
-  refuse_each(draft, policy.wx,
-              {"'wx'", Layer::kExec, "remove the line; with exec: all a write grant can be executed from as well"});
-  refuse_each(draft, policy.allow,
-              {"'allow'", Layer::kSystemCalls, "remove the line; the target cannot make a sandbox of its own yet"});
-  refuse_each(draft, policy.devices,
-              {"'devices'", Layer::kFilesystem, "remove the line; the target has null, zero, random and tty only"});
 }
 
 }  // namespace cordon::planner

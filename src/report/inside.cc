@@ -70,6 +70,8 @@ void Inside::put(const plan::Step& planned) {
     place(proc->target, Sight::kOwn);
   } else if (const auto* dev = std::get_if<step::MountDev>(&planned.act)) {
     place(dev->target, Sight::kOwn);
+  } else if (const auto* device = std::get_if<step::Device>(&planned.act)) {
+    place(device->path, Sight::kOwn);
   } else if (const auto* file = std::get_if<step::MakeFile>(&planned.act)) {
     place(file->target, Sight::kOwn);
   } else if (const auto* directory = std::get_if<step::MakeDirectory>(&planned.act)) {

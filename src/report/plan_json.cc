@@ -69,6 +69,7 @@ void fields(Json& out, const step::MountDev& mount) {
   out["target"] = mount.target;
   out["shm_bytes"] = mount.shm_bytes;
 }
+void fields(Json& out, const step::Device& device) { out["target"] = device.path; }
 void fields(Json& out, const step::MountTmpfs& mount) {
   out["target"] = mount.target;
   out["size_bytes"] = mount.size_bytes;

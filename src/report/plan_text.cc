@@ -120,6 +120,7 @@ std::string what(const step::Any& act) {
           [](const step::MountDev& mount) {
             return fmt::format("{}  shm {}", base::shown(mount.target), size_text(mount.shm_bytes));
           },
+          [](const step::Device& device) { return base::shown(device.path); },
           [](const step::MountTmpfs& mount) {
             return fmt::format("{}  {}  mode {:04o}  {}", base::shown(mount.target), size_text(mount.size_bytes),
                                mount.mode, joined(mount_flags(mount.attributes), " "));

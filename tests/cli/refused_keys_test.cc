@@ -86,8 +86,7 @@ TEST_F(RefusedKeys, TheMendNamesWhatDoesTheSameToday) {
   const auto said = [&](const std::string& line) {
     return scene_.cordon({"validate", scene_.manifest("entrypoint: ./s.sh\n" + line + "\n")}).run().out;
   };
-  EXPECT_THAT(said("wx: [./out]"), AllOf(HasSubstr("m.yaml:2:6: error:"), HasSubstr("with exec: all a write grant")));
-  EXPECT_THAT(said("devices: [/dev/kvm]"), HasSubstr("remove the line"));
+  EXPECT_THAT(said("agent: [ssh]"), AllOf(HasSubstr("m.yaml:2:9: error:"), HasSubstr("remove the line")));
 }
 
 /// Examples that are presented as manifests, not marked lines of prose.

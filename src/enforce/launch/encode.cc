@@ -124,6 +124,11 @@ class Encoder {
   }
   void encode(const step::MountProc& act) { put(Op::kMountProc, 0, {}, {string(act.target)}); }
   void encode(const step::MountDev& act) { put(Op::kMountDev, 0, {act.shm_bytes}, {string(act.target)}); }
+  void encode(const step::Device& act) {
+    put(Op::kDevice,
+        wire::kReadOnly | wire::kNoexec | wire::kNosuid | (act.id.has_birth_time ? wire::kHasBirthTime : 0),
+        {act.id.device, act.id.inode, act.id.type, static_cast<std::uint64_t>(act.id.birth_ns)}, {string(act.path)});
+  }
   void encode(const step::MountTmpfs& act) {
     put(Op::kMountTmpfs, mount_flags(act.attributes), {act.size_bytes, act.mode}, {string(act.target)});
   }

@@ -1,4 +1,7 @@
 // A minimal /dev, in a file system of its own that is read-only as soon as all stands in it.
+#include <cstring>
+#include <string_view>
+
 #include "enforce/launch/program/tree.h"
 
 namespace cordon::enforce::launch {
@@ -50,12 +53,28 @@ Sys<void> mount_terminals(FdView dev) {
   return kernel::attach_at(mount, dev, "pts");
 }
 
+/// Where a device is mounted: an empty file, with the directories above it. Answers the one that holds it.
+Sys<Fd> make_point(FdView dev, std::string_view name) {
+  CORDON_TRY(Fd at, kernel::duplicate(dev, 3));
+  for (std::size_t slash = name.find('/'); slash != std::string_view::npos; slash = name.find('/')) {
+    std::array<char, plan::wire::kLongestName + 1> part{};
+    if (slash >= part.size()) return base::fail(Errno{ENAMETOOLONG, "mkdirat"});
+    std::memcpy(part.data(), name.data(), slash);
+    const auto made = kernel::mkdirat(at, part.data(), 0755);
+    if (!made && made.error().code != EEXIST) return base::fail(made.error());
+    CORDON_TRY(at, kernel::openat2(at, part.data(), {.flags = O_PATH | O_DIRECTORY, .resolve = kNoLinks}));
+    name.remove_prefix(slash + 1);
+  }
+  CORDON_OK(kernel::make_file(at, name.data(), 0444));
+  return at;
+}
+
 }  // namespace
 
 /// It must be attached to be mounted on: over the host's /dev, which is no source of anything, and goes with that where
 /// no step moves it.
-Sys<Fd> make_dev() {
-  CORDON_TRY(const Fd host, kernel::openat(kernel::kHere, "/dev", O_PATH | O_DIRECTORY));
+Sys<Fd> make_dev(Fd& host) {
+  CORDON_TRY(host, kernel::openat(kernel::kHere, "/dev", O_PATH | O_DIRECTORY));
   CORDON_TRY(Fd dev, new_tmpfs(0, 0755, kernel::kMountAttrNosuid | kernel::kMountAttrNodev | kernel::kMountAttrNoexec));
   CORDON_OK(kernel::attach_at(dev, kernel::kHere, "/dev"));
   for (const Device& device : kDevices) CORDON_OK(bind_device(host, dev, device));
@@ -75,6 +94,23 @@ Sys<void> mount_dev(Tree& tree, const char* path, std::uint64_t shm_bytes) {
   constexpr auto kAttributes = kernel::kMountAttrNosuid | kernel::kMountAttrNodev | kernel::kMountAttrNoexec;
   CORDON_TRY(const Fd shm, new_tmpfs(shm_bytes, 01777, kAttributes));
   return kernel::attach_at(shm, *tree.dev, "shm");
+}
+
+/// The host's /dev is covered by ours where paths lead, so that the node is reached through the descriptor from before.
+Sys<void> mount_device(Tree& tree, const char* path, const Record& record) {
+  if (!tree.dev) return base::fail(tree.dev.error());
+  const char* const name = path + std::strlen("/dev/");
+  constexpr std::uint64_t kResolve = kNoLinks | kernel::kResolveBeneath;
+  CORDON_TRY(const Fd node, kernel::openat2(tree.host_dev, name, {.flags = O_PATH | O_NOFOLLOW, .resolve = kResolve}));
+  CORDON_OK(must_be(node, record, record.args[1], record.args[2], record.args[3]));
+  CORDON_TRY(const Fd mount, kernel::open_tree_attr(node, "", kernel::kOpenTreeClone | AT_EMPTY_PATH,
+                                                    {.attr_set = attributes_of(record)}));
+  CORDON_OK(kernel::mount_setattr(*tree.dev, "", AT_EMPTY_PATH, {.attr_clr = kernel::kMountAttrRdonly}));
+  const auto at = make_point(*tree.dev, name);
+  CORDON_OK(kernel::mount_setattr(*tree.dev, "", AT_EMPTY_PATH, {.attr_set = kernel::kMountAttrRdonly}));
+  if (!at) return base::fail(at.error());
+  const char* const last = std::strrchr(path, '/') + 1;
+  return kernel::attach_at(mount, *at, last);
 }
 
 }  // namespace cordon::enforce::launch

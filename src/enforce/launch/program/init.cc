@@ -36,6 +36,8 @@ Sys<void> carry_out(Tree& tree, const View& plan, std::size_t index, Channel& co
       return mount_proc(tree, target);
     case Op::kMountDev:
       return mount_dev(tree, target, record.args[0]);
+    case Op::kDevice:
+      return mount_device(tree, target, record);
     case Op::kMountTmpfs:
       return mount_tmpfs(tree, target, record);
     case Op::kStub:

@@ -108,7 +108,7 @@ Sys<void> take_hosts_mounts(Tree& tree) {
 void begin(Tree& tree) {
   tree.begun = take_hosts_mounts(tree);
   if (!tree.begun) return;
-  tree.dev = make_dev();
+  tree.dev = make_dev(tree.host_dev);
   tree.proc = make_proc(tree);
 }
 

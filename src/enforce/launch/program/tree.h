@@ -40,6 +40,7 @@ struct Tree {
   Sys<void> begun;      ///< what begin() came to, told by the first step that needs it
   Sys<Fd> proc = Fd();  ///< mount of the private proc, hardened, until its step says where it goes
   Sys<Fd> dev = Fd();   ///< mount of the private /dev, less its shm, in the same way
+  Fd host_dev;          ///< /dev of the host, from before it was covered
   Fd root;              ///< mount of the private root
   Fd self;              ///< /proc/self of the host, from before it was covered
   Fd blank;             ///< mount with "directory" and "file", both empty: what masks show; "unnamed" is in no rule
@@ -120,8 +121,9 @@ Sys<void> add_landlock_rule(FdView ruleset, FdView object, std::uint64_t access)
 /// proc.cc, dev.cc
 Sys<Fd> make_proc(const Tree& tree);
 Sys<void> mount_proc(Tree& tree, const char* path);
-Sys<Fd> make_dev();
+Sys<Fd> make_dev(Fd& host);
 Sys<void> mount_dev(Tree& tree, const char* path, std::uint64_t shm_bytes);
+Sys<void> mount_device(Tree& tree, const char* path, const Record& record);
 
 /// pivot_root into it, the host detached, the root sealed read-only.
 Sys<void> enter_root(const Tree& tree);

@@ -70,7 +70,8 @@ Seen see_flags(const Target& target, const Record& record, std::size_t index) {
   constexpr std::int64_t kOverlayMagic = 0x794c7630;  // what is written must go to the upper layer
   const bool is_overlay = facts && static_cast<std::int64_t>(facts->f_type) == kOverlayMagic;
   const bool right = facts && has_flags(record, static_cast<std::uint64_t>(facts->f_flags)) &&
-                     (record.op != Op::kPrivateOverlay || is_overlay);
+                     (record.op != Op::kPrivateOverlay || is_overlay) &&
+                     (record.op != Op::kDevice || (facts->f_flags & ST_NODEV) == 0);
   return {.held = right || code_of(facts) == ENOENT || is_covered(target.plan, index), .code = code_of(facts)};
 }
 
@@ -194,9 +195,9 @@ Sys<void> open_unnamed(const Target& target) {
 
 void verify_mounts(const Target& target) {
   const auto has_attributes = [](const Record& record) {
-    return record.op == Op::kBind || record.op == Op::kMountTmpfs || record.op == Op::kStubOverlay ||
-           record.op == Op::kPrivateOverlay || (record.op == Op::kPin && (record.flags & wire::kReadOnly) != 0) ||
-           is_dot(record);
+    return record.op == Op::kBind || record.op == Op::kDevice || record.op == Op::kMountTmpfs ||
+           record.op == Op::kStubOverlay || record.op == Op::kPrivateOverlay ||
+           (record.op == Op::kPin && (record.flags & wire::kReadOnly) != 0) || is_dot(record);
   };
   verify_each(target, Check::kMountFlags, has_attributes, see_flags);
   const auto hides = [](const Record& record) {
@@ -235,6 +236,12 @@ void verify_descriptors(const Target& target) {
   target.control.verified(Check::kDescriptorsClosed, step, held, code_of(flags));
 }
 
+void verify_group_signals(const Target& target, std::uint16_t step) {
+  const Found landlock = find(target.plan, Op::kLandlock);
+  if (landlock.there && scopes_signals(landlock.record)) return;
+  must_fail(target, Check::kSignalsScoped, step, kernel::kill(0, 0), {EPERM});
+}
+
 void verify_filtered(const Target& target) {
   for (std::size_t i = 0; i < target.plan.size(); ++i) {
     const Record record = target.plan.record(i);
@@ -250,9 +257,11 @@ void verify_filtered(const Target& target) {
     } else if (std::strcmp(target.plan.string(record.refs[0]), wire::kSystemCalls) == 0) {
       // Nothing else would refuse it: a new user namespace is everybody's right.
       must_fail(target, Check::kSystemCallsFiltered, record.step, kernel::unshare(CLONE_NEWUSER), {EPERM});
-      const Found landlock = find(target.plan, Op::kLandlock);
-      if (landlock.there && scopes_signals(landlock.record)) continue;
-      must_fail(target, Check::kSignalsScoped, record.step, kernel::kill(0, 0), {EPERM});
+      verify_group_signals(target, record.step);
+    } else if (std::strcmp(target.plan.string(record.refs[0]), wire::kSystemCallsNested) == 0) {
+      // A plan needs it for its mounts, so that the kernel knows the call.
+      must_fail(target, Check::kSystemCallsFiltered, record.step, kernel::openat2(FdView(), "", {}), {ENOSYS});
+      verify_group_signals(target, record.step);
     }
   }
 }
