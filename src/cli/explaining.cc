@@ -151,16 +151,26 @@ void explain_addresses(const plan::Plan& plan, const plan::Outcome& outcome, rep
                             .at = {}});
 }
 
+/// Not what every run has, and that may be most of it. What the C library looks at in every process, a lookup of a name
+/// above all, is none of the program's.
+plan::Observations deniable(const plan::Plan& plan, const plan::Observations& observed) {
+  const report::Inside inside(plan);
+  plan::Observations out;
+  for (const plan::ObservedPath& one : observed.paths) {
+    const bool starts = (one.acts & plan::kActExecute) != 0;
+    if (!starts && inside.at(inside.resolved(one.path)) == report::Sight::kOwn) continue;
+    if (!draft::is_library_setting(one.path)) out.paths.push_back(one);
+  }
+  return out;
+}
+
 }  // namespace
 
 void explain_watched(Host& host, const policy::Policy& policy, const plan::Plan& plan, const plan::Outcome& outcome,
                      report::Report& report) {
   if (report.observed.watching != plan::Watching::kPaths) return;
   explain_addresses(plan, outcome, report);
-  // What the C library looks at in every process, a lookup of a name above all, is none of the program's.
-  plan::Observations observed = report.observed;
-  std::erase_if(observed.paths, [](const plan::ObservedPath& one) { return draft::is_library_setting(one.path); });
-  auto denials = denied_paths(host, policy, plan, observed);
+  auto denials = denied_paths(host, policy, plan, deniable(plan, outcome.observations));
   std::size_t tried = 0;
   for (report::Denial& denial : denials) {
     if (denial.grant.empty()) continue;

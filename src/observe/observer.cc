@@ -163,10 +163,10 @@ bool Observer::start_from(Known& from, int directory, std::string_view text, Roo
   join(*place, text, root, path);
   // Looked at for a new path only: a known one was named from a directory before. Who lists a directory asks about many
   // names in it.
-  if (directory == AT_FDCWD || *place == last_directory_ || store_.knows(path)) return true;
-  const std::string at(*place);
+  if (directory == AT_FDCWD || std::ranges::find(directories_, *place) != directories_.end()) return true;
+  if (store_.knows(path)) return true;
   if (!from.process.is_directory(directory)) return false;
-  last_directory_ = at;
+  directories_.at(next_directory_++ % directories_.size()) = *place;
   return true;
 }
 

@@ -109,7 +109,8 @@ class Observer {
   Seen seen_;
   PathBuffer text_;
   std::array<char, kMostPath> link_{};
-  std::string last_directory_;  ///< which a descriptor led to, and was one
+  std::array<std::string, 16> directories_;  ///< the last to which descriptors led, and which were some
+  std::size_t next_directory_ = 0;
   std::unordered_map<pid_t, Known> known_;
   std::deque<pid_t> order_;  ///< of known_, oldest first
   std::unordered_map<pid_t, Pending> pending_;

@@ -5,6 +5,8 @@
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <array>
+#include <charconv>
 #include <cstring>
 #include <vector>
 
@@ -24,6 +26,22 @@ iovec at(std::uint64_t address, std::size_t size) {
 std::string_view text_of(std::span<const std::byte> bytes) {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
+
+std::optional<std::string_view> read_link(base::FdView directory, const char* name, std::span<char> into) {
+  const auto size = kernel::readlinkat(directory, name, into);
+  if (!size || *size == into.size()) return std::nullopt;
+  return std::string_view(into.data(), *size);
+}
+
+/// A number as the name of a file.
+class Digits {
+ public:
+  explicit Digits(int number) { std::to_chars(text_.data(), text_.data() + text_.size() - 1, number); }
+  [[nodiscard]] const char* text() const { return text_.data(); }
+
+ private:
+  std::array<char, 16> text_{};
+};
 
 }  // namespace
 
@@ -56,25 +74,20 @@ std::optional<Process> Process::open(pid_t pid) {
   const std::string path = fmt::format("/proc/{}", pid);
   auto directory = kernel::openat(kernel::kHere, path.c_str(), O_PATH | O_DIRECTORY);
   if (!directory) return std::nullopt;
-  return Process(std::move(*directory));
+  auto descriptors = kernel::openat(*directory, "fd", O_PATH | O_DIRECTORY);
+  return Process(std::move(*directory), descriptors ? std::move(*descriptors) : base::Fd());
 }
 
 std::optional<std::string_view> Process::link(const char* name, std::span<char> into) const {
-  const auto size = kernel::readlinkat(directory_, name, into);
-  if (!size || *size == into.size()) return std::nullopt;
-  return std::string_view(into.data(), *size);
+  return read_link(directory_, name, into);
 }
 
 std::optional<std::string_view> Process::descriptor(int number, std::span<char> into) const {
-  std::array<char, 16> name{};
-  fmt::format_to_n(name.data(), name.size() - 1, "fd/{}", number);
-  return link(name.data(), into);
+  return read_link(descriptors_, Digits(number).text(), into);
 }
 
 bool Process::is_directory(int number) const {
-  std::array<char, 16> name{};
-  fmt::format_to_n(name.data(), name.size() - 1, "fd/{}", number);
-  const auto type = kernel::type_at(directory_, name.data());
+  const auto type = kernel::type_at(descriptors_, Digits(number).text());
   return type && S_ISDIR(*type);
 }
 

@@ -57,11 +57,13 @@ class Process {
   [[nodiscard]] std::string loader() const;
 
  private:
-  explicit Process(base::Fd directory) : directory_(std::move(directory)) {}
+  Process(base::Fd directory, base::Fd descriptors)
+      : directory_(std::move(directory)), descriptors_(std::move(descriptors)) {}
   /// The beginning of a file, as much as fits.
   std::span<std::byte> read_file(const char* name, std::span<std::byte> into) const;
 
   base::Fd directory_;
+  base::Fd descriptors_;  ///< its "fd", which is looked into at almost every call; may be closed
 };
 
 }  // namespace cordon::observe

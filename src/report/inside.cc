@@ -105,9 +105,9 @@ std::string Inside::resolved(std::string_view path) const {
 
 bool Inside::shields_below(std::string_view directory) const {
   const std::string prefix = std::string(directory) + "/";
-  for (auto place = places_.lower_bound(prefix); place != places_.end() && place->first.starts_with(prefix); ++place)
-    if (place->second.sight == Sight::kHidden || place->second.sight == Sight::kHeld) return true;
-  return false;
+  return std::ranges::any_of(places_, [&](const auto& one) {
+    return (one.second.sight == Sight::kHidden || one.second.sight == Sight::kHeld) && one.first.starts_with(prefix);
+  });
 }
 
 Sight Inside::at(std::string_view path) const {
