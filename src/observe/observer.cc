@@ -45,6 +45,7 @@ Observer::Known* Observer::known(pid_t pid) {
   auto process = Process::open(pid);
   if (!process) return nullptr;
   if (order_.size() >= kMostKnown) {
+    let_go(order_.front());
     known_.erase(order_.front());
     order_.pop_front();
   }
@@ -53,8 +54,24 @@ Observer::Known* Observer::known(pid_t pid) {
 }
 
 Observer::Known* Observer::known_anew(pid_t pid) {
+  let_go(pid);
   if (known_.erase(pid) != 0) std::erase(order_, pid);
   return known(pid);
+}
+
+void Observer::let_go(pid_t pid) {
+  for (Held& one : held_)
+    if (one.pid == pid) one = {};
+}
+
+std::optional<std::string_view> Observer::place_of(pid_t pid, const Process& process, int directory) {
+  const auto of_it = [&](const Held& one) { return one.pid == pid && one.directory == directory && one.link; };
+  if (const auto held = std::ranges::find_if(held_, of_it); held != held_.end()) return held->link->read(link_);
+  auto link = directory == AT_FDCWD ? process.hold("cwd") : process.hold_descriptor(directory);
+  if (!link) return std::nullopt;
+  Held& slot = held_.at(next_held_++ % held_.size());
+  slot = {.pid = pid, .directory = directory, .link = std::move(link)};
+  return slot.link->read(link_);
 }
 
 Store::Program Observer::program_of(pid_t pid) {
@@ -151,21 +168,21 @@ std::optional<Why> Observer::anchored(const Call& call, const PathArgument& whic
   const int from = which.directory < 0 ? AT_FDCWD : descriptor(call, which.directory);
   for (Known* entry : {known(call.pid), static_cast<Known*>(nullptr)}) {
     if (entry == nullptr) entry = known_anew(call.pid);
-    if (entry != nullptr && start_from(*entry, from, text, root, path)) return std::nullopt;
+    if (entry != nullptr && start_from(call.pid, entry->process, from, text, root, path)) return std::nullopt;
   }
   return Why::kDirectoryGone;
 }
 
-bool Observer::start_from(Known& from, int directory, std::string_view text, Root root, std::string& path) {
-  const auto place =
-      directory == AT_FDCWD ? from.process.link("cwd", link_) : from.process.descriptor(directory, link_);
+bool Observer::start_from(pid_t pid, const Process& process, int directory, std::string_view text, Root root,
+                          std::string& path) {
+  const auto place = place_of(pid, process, directory);
   if (!place || !is_place(*place)) return false;
   join(*place, text, root, path);
   // Looked at for a new path only: a known one was named from a directory before. Who lists a directory asks about many
   // names in it.
   if (directory == AT_FDCWD || std::ranges::find(directories_, *place) != directories_.end()) return true;
   if (store_.knows(path)) return true;
-  if (!from.process.is_directory(directory)) return false;
+  if (!process.is_directory(directory)) return false;
   directories_.at(next_directory_++ % directories_.size()) = *place;
   return true;
 }

@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cstring>
 #include <vector>
 
@@ -33,15 +32,11 @@ std::optional<std::string_view> read_link(base::FdView directory, const char* na
   return std::string_view(into.data(), *size);
 }
 
-/// A number as the name of a file.
-class Digits {
- public:
-  explicit Digits(int number) { std::to_chars(text_.data(), text_.data() + text_.size() - 1, number); }
-  [[nodiscard]] const char* text() const { return text_.data(); }
-
- private:
-  std::array<char, 16> text_{};
-};
+std::array<char, 16> name_of_descriptor(int number) {
+  std::array<char, 16> name{};
+  fmt::format_to_n(name.data(), name.size() - 1, "fd/{}", number);
+  return name;
+}
 
 }  // namespace
 
@@ -74,8 +69,7 @@ std::optional<Process> Process::open(pid_t pid) {
   const std::string path = fmt::format("/proc/{}", pid);
   auto directory = kernel::openat(kernel::kHere, path.c_str(), O_PATH | O_DIRECTORY);
   if (!directory) return std::nullopt;
-  auto descriptors = kernel::openat(*directory, "fd", O_PATH | O_DIRECTORY);
-  return Process(std::move(*directory), descriptors ? std::move(*descriptors) : base::Fd());
+  return Process(std::move(*directory));
 }
 
 std::optional<std::string_view> Process::link(const char* name, std::span<char> into) const {
@@ -83,11 +77,24 @@ std::optional<std::string_view> Process::link(const char* name, std::span<char> 
 }
 
 std::optional<std::string_view> Process::descriptor(int number, std::span<char> into) const {
-  return read_link(descriptors_, Digits(number).text(), into);
+  return link(name_of_descriptor(number).data(), into);
 }
 
+std::optional<Process::Link> Process::hold(const char* name) const {
+  auto link = kernel::openat(directory_, name, O_PATH | O_NOFOLLOW);
+  if (!link) return std::nullopt;
+  return Link(std::move(*link));
+}
+
+std::optional<Process::Link> Process::hold_descriptor(int number) const {
+  return hold(name_of_descriptor(number).data());
+}
+
+std::optional<std::string_view> Process::Link::read(std::span<char> into) const { return read_link(link_, "", into); }
+
+
 bool Process::is_directory(int number) const {
-  const auto type = kernel::type_at(descriptors_, Digits(number).text());
+  const auto type = kernel::type_at(directory_, name_of_descriptor(number).data());
   return type && S_ISDIR(*type);
 }
 

@@ -46,6 +46,19 @@ class Process {
   /// it does not fit.
   std::optional<std::string_view> link(const char* name, std::span<char> into) const;
   std::optional<std::string_view> descriptor(int number, std::span<char> into) const;
+
+  /// One of these links, held. The kernel follows it anew each time it is read, so it tells where the process' directory
+  /// or descriptor is now; that it is held only spares the way to it. It holds nothing of what it leads to.
+  class Link {
+   public:
+    explicit Link(base::Fd link) : link_(std::move(link)) {}
+    std::optional<std::string_view> read(std::span<char> into) const;
+
+   private:
+    base::Fd link_;
+  };
+  [[nodiscard]] std::optional<Link> hold(const char* name) const;
+  [[nodiscard]] std::optional<Link> hold_descriptor(int number) const;
   /// Whether a descriptor is a directory.
   [[nodiscard]] bool is_directory(int number) const;
 
@@ -57,13 +70,11 @@ class Process {
   [[nodiscard]] std::string loader() const;
 
  private:
-  Process(base::Fd directory, base::Fd descriptors)
-      : directory_(std::move(directory)), descriptors_(std::move(descriptors)) {}
+  explicit Process(base::Fd directory) : directory_(std::move(directory)) {}
   /// The beginning of a file, as much as fits.
   std::span<std::byte> read_file(const char* name, std::span<std::byte> into) const;
 
   base::Fd directory_;
-  base::Fd descriptors_;  ///< its "fd", which is looked into at almost every call; may be closed
 };
 
 }  // namespace cordon::observe
