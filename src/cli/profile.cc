@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <csignal>
 #include <nlohmann/json.hpp>
 #include <tuple>
 #include <utility>
@@ -12,6 +13,7 @@
 #include "cli/choosing.h"
 #include "cli/commands.h"
 #include "cli/draft_file.h"
+#include "cli/drafting.h"
 #include "cli/question.h"
 #include "cli/subject.h"
 #include "cli/watched_run.h"
@@ -80,6 +82,8 @@ class Profile {
   policy::Policy watched_policy_;
   bool sees_network_ = true;  ///< a host without the means to ask about destinations runs without a network at all
   TerminalSettings terminal_;
+  NewNames new_names_;
+  int ended_by_ = 0;  ///< a signal that asked for an end
   plan::Outcome last_;
   report::ProfileView view_;
 };
@@ -174,67 +178,6 @@ base::Result<void, Stop> Profile::judge(Host& host, draft::Proposal& proposal) {
   return {};
 }
 
-bool is_made_in_the_run(const draft::Want& want, const WatchedRun& run) {
-  const auto fact = run.host.facts.paths.find(want.path);
-  return fact != run.host.facts.paths.end() && fact->second.id.has_birth_time &&
-         fact->second.state == plan::PathState::kPresent && fact->second.id.birth_ns >= run.began_ns;
-}
-
-/// By its look a name that the next run will not choose again: a time, a number of a process, letters by chance.
-bool is_of_its_own_time(std::string_view name) {
-  constexpr std::size_t kDigits = 5, kByChance = 6;
-  const auto is_digit = [](char c) { return c >= '0' && c <= '9'; };
-  const auto digits = std::ranges::count_if(name, is_digit);
-  if (static_cast<std::size_t>(digits) >= kDigits) return true;
-  const std::size_t mark = name.find_last_of(".-_");
-  const std::string_view tail = mark == std::string_view::npos ? name : name.substr(mark + 1);
-  const bool upper = std::ranges::any_of(tail, [](char c) { return c >= 'A' && c <= 'Z'; });
-  const bool lower = std::ranges::any_of(tail, [](char c) { return c >= 'a' && c <= 'z'; });
-  const bool digit = std::ranges::any_of(tail, is_digit);
-  return tail.size() >= kByChance && (upper ? 1 : 0) + (lower ? 1 : 0) + (digit ? 1 : 0) > 1 &&
-         (mark != std::string_view::npos || name.starts_with("tmp"));
-}
-
-/// A directory of such a name: the line is for the one around it, and a person is told to look.
-void widen_new_names(draft::Proposal& proposal, const WatchedRun& run) {
-  for (draft::Want& want : proposal.wants) {
-    const std::string name(planner::name_of(want.path));
-    if (want.access != draft::Access::kWrite || !want.directory || !is_of_its_own_time(name)) continue;
-    if (!is_made_in_the_run(want, run)) continue;
-    const std::string around(planner::parent_of(want.path));
-    const draft::Remark remark{
-        .kind = "write",
-        .path = around,
-        .host = {},
-        .port = 0,
-        .code = "name-of-its-own-time",
-        .reason = fmt::format("it made {} in it, and will make another name next time", base::shown(name))};
-    if (!draft::floor_of(draft::Access::kWrite, around, run.host.facts).empty()) {
-      if (std::ranges::find(proposal.withheld, remark) == proposal.withheld.end()) proposal.withheld.push_back(remark);
-      continue;
-    }
-    if (std::ranges::find(proposal.flagged, remark) == proposal.flagged.end()) proposal.flagged.push_back(remark);
-    want.path = around;
-    want.real = planner::parent_of(want.real);
-  }
-  std::ranges::stable_sort(proposal.wants, {},
-                           [](const draft::Want& want) { return std::tie(want.access, want.path); });
-  const auto same = [](const draft::Want& a, const draft::Want& b) { return a.access == b.access && a.path == b.path; };
-  proposal.wants.erase(std::ranges::unique(proposal.wants, same).begin(), proposal.wants.end());
-}
-
-/// A directory that the run itself made, below another that it writes: the next run makes its own.
-void drop_made_in_the_run(draft::Proposal& proposal, const WatchedRun& run) {
-  const std::vector<draft::Want> all = proposal.wants;
-  std::erase_if(proposal.wants, [&](const draft::Want& want) {
-    if (want.access != draft::Access::kWrite || !is_made_in_the_run(want, run)) return false;
-    return std::ranges::any_of(all, [&](const draft::Want& other) {
-      return other.access == draft::Access::kWrite && other.path != want.path &&
-             want.path.starts_with(other.path + "/") && want.real.starts_with(other.real + "/");
-    });
-  });
-}
-
 /// Where a list under exec: stands what was started goes there, and never makes it `all`: by what the planner lets the
 /// list start.
 base::Result<void, Stop> Profile::keep_list(WatchedRun& run, draft::Proposal& proposal) {
@@ -279,11 +222,14 @@ base::Result<draft::Proposal, Stop> Profile::proposal_of(WatchedRun& run) {
                                         .facts = run.host.facts,
                                         .project = subject_.project,
                                         .script = subject_.script,
+                                        .standing = existing_ ? std::span<const policy::PathGrant>(existing_->policy.write)
+                                                              : std::span<const policy::PathGrant>(),
                                         .starter = subject_.alone ? draft::Starter::kAnother : draft::Starter::kItself,
                                         .began_ns = run.began_ns,
                                         .forwarding = forwarding_});
   view_.notes.clear();
-  widen_new_names(out, run);
+  if (!asks()) withhold_looks(out, run);
+  new_names_.widen(out, run);
   drop_made_in_the_run(out, run);
   CORDON_OK(keep_list(run, out));
   drop_given_hosts(out);
@@ -298,6 +244,10 @@ base::Result<void, Stop> Profile::rounds(Choosing& choosing) {
   for (view_.rounds = 1;; ++view_.rounds) {
     CORDON_TRY(WatchedRun run, watch(choosing.chosen()));
     if (asks()) terminal_.restore();
+    // The first Ctrl-C is the program's: a server ends by it, and its draft is wanted. Whatever else asks for an end is
+    // about us.
+    ended_by_ = run.outcome.ended_by == plan::EndedBy::kSignal ? SIGINT : run.outcome.asked_to_end;
+    if (ended_by_ != 0) return {};
     CORDON_TRY(const draft::Proposal proposal, proposal_of(run));
     last_ = std::move(run.outcome);
     const bool missed = choosing.take(proposal);
@@ -318,7 +268,9 @@ void Profile::say_what_is_missing(const Choosing& choosing) {
   const auto withheld =
       std::ranges::count_if(chosen.withheld, [](const draft::Remark& one) { return one.code != "looked-up-only"; });
   if (withheld > 0)
-    view_.incomplete.push_back(fmt::format("{} things that it asked for are not in the draft", withheld));
+    view_.incomplete.push_back(
+        fmt::format("{} that it asked for {} not in the draft",
+                    report::counted(static_cast<std::size_t>(withheld), "thing", "things"), withheld == 1 ? "is" : "are"));
   if (!asks() && missed > 0 && last_.exit_code != 0)
     view_.incomplete.push_back(fmt::format(
         "it ended with code {}, and had not been given {} of the paths yet: approve the draft and profile again, or "
@@ -412,6 +364,11 @@ base::Result<int, Stop> Profile::go() {
   Choosing choosing(asks() ? Choosing::Asks::kAtTerminal : Choosing::Asks::kNobody, subject_.anchors,
                     context_.invocation);
   CORDON_OK(rounds(choosing));
+  if (ended_by_ != 0) {
+    context_.output.say(plain_before_report(context_.invocation) + "cordon: ended on request; no draft was written\n");
+    constexpr int kShellAddsToSignals = 128;
+    return kShellAddsToSignals + ended_by_;
+  }
   return conclude(choosing);
 }
 

@@ -53,6 +53,7 @@ Run::Loop::Loop(const plan::Plan& plan, Options& options)
       gate_(plan.exec_closed ? ExecGate::Exec::kClosed : ExecGate::Exec::kOpen),
       clock_(kernel::monotonic_ns()),
       limit_(plan.timeout_ms * kNsPerMs),
+      policy_(options.keys),
       job_(JobControl::Ability::kCannotStop, 0) {
   if (plan.watching != plan::Watching::kNothing) observer_.emplace(plan);
 }

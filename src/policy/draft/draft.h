@@ -14,6 +14,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -97,6 +98,7 @@ struct Watched {
   const plan::HostFacts& facts;  ///< with answers about paths_to_ask()
   std::string project;           ///< real: the directory that the program belongs to
   std::string_view script;       ///< the entrypoint's text, or ""
+  std::span<const PathGrant> standing;  ///< lines under write: that a person wrote, approved or not
   Starter starter = Starter::kItself;
   std::int64_t began_ns = 0;  ///< since the epoch: what is younger was made by the run
   Forwarding forwarding = Forwarding::kRefused;

@@ -53,7 +53,24 @@ TEST_F(Draft, OneThatCouldNotBeListedIsTheFilesThatWereNamedInItOrIsFlagged) {
   reads("/home/me/data/a.csv");
   const Proposal narrow = propose();
   EXPECT_THAT(lines(narrow), ElementsAre("read /home/me/data/a.csv", "read /home/me/data/b.csv"));
-  EXPECT_THAT(remarks(narrow.flagged), ElementsAre("directory-not-listed /home/me/data"));
+  EXPECT_THAT(remarks(narrow.flagged), ElementsAre("directory-not-listed /home/me/data")) << "how Python imports";
+  EXPECT_THAT(narrow.withheld, IsEmpty());
+  program = "/usr/bin/ls";
+  lists("/home/me/data");
+  const Proposal other = propose();
+  EXPECT_THAT(remarks(other.withheld), ElementsAre("directory-not-listed /home/me/data"));
+  EXPECT_THAT(other.flagged, IsEmpty());
+}
+
+TEST_F(Draft, AFileThatIsALineAlreadyNeedsNoDirectoryThoughNobodyApprovedIt) {
+  directory("/srv/data");
+  file("/srv/data/log.txt");
+  writes("/srv/data/log.txt");
+  EXPECT_THAT(lines(propose()), ElementsAre("write /srv/data")) << "the control";
+  standing = {{.written = "/srv/data/log.txt", .path = "/srv/data/log.txt", .at = {}}};
+  EXPECT_THAT(lines(propose()), ElementsAre("write /srv/data/log.txt"));
+  seen("/srv/data/log.txt", plan::kActWrite, {"rename"});
+  EXPECT_THAT(lines(propose()), ElementsAre("write /srv/data")) << "a new file in its place needs the directory";
 }
 
 TEST_F(Draft, WhatTheJavaMachineKeepsInTmpIsInNoDraft) {

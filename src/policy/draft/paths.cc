@@ -175,7 +175,8 @@ void Paths::take_write(const ObservedPath& one, const PathFact& known) {
   const bool stands = is_present(known) && planner::is_directory(known) && !born_in_the_run(known);
   if (makes && stands && only_uses(one, {"mkdir"})) return;
   // What stands there and is a line of its own is written without its directory.
-  const bool is_line = std::ranges::find(run_.policy.write, one.path, &PathGrant::path) != run_.policy.write.end();
+  const bool is_line = std::ranges::find(run_.policy.write, one.path, &PathGrant::path) != run_.policy.write.end() ||
+                       std::ranges::find(run_.standing, one.path, &PathGrant::path) != run_.standing.end();
   if (is_line && is_present(known) && planner::is_regular(known) && !born_in_the_run(known) &&
       only_uses(one, {"open", "creat", "truncate", "ftruncate"}))
     return write_file(one, known);
@@ -339,11 +340,19 @@ void Paths::settle_refused_listings() {
              !is_looked_at_only(pair.second.evidence.acts);
     };
     const bool narrow = std::ranges::any_of(reads_, below) || std::ranges::any_of(writes_, below);
-    if (narrow) dropped.push_back(path);
-    flag("read", path, narrow ? "directory-not-listed" : "whole-directory",
-         narrow ? "it tried to list it and could not; only what it named below is in the draft, so it will see no more"
-                : "it tried to list it and could not, so which files it needs is not known: the line gives all that is "
-                  "below");
+    if (!narrow) {
+      flag("read", path, "whole-directory",
+           "it tried to list it and could not, so which files it needs is not known: the line gives all that is below");
+      continue;
+    }
+    dropped.push_back(path);
+    constexpr std::string_view kCode = "directory-not-listed";
+    constexpr std::string_view kWhy =
+        "it tried to list it and could not; only what it named below is in the draft, so it will see no more";
+    if (is_of_the_importer(want.evidence.programs))
+      flag("read", path, std::string(kCode), std::string(kWhy));
+    else
+      withhold(Access::kRead, path, kCode, std::string(kWhy));
   }
   for (const std::string& path : dropped) reads_.erase(path);
 }
