@@ -59,6 +59,7 @@ class Profile {
   }
   base::Result<void, Stop> prepare();
   base::Result<void, Stop> consent_to_network();
+  [[nodiscard]] std::vector<draft::Want> beside_its_own(std::vector<draft::Want> wants) const;
   base::Result<WatchedRun, Stop> watch(const draft::Proposal& chosen);
   base::Result<draft::Proposal, Stop> proposal_of(WatchedRun& run);
   base::Result<void, Stop> keep_list(WatchedRun& run, draft::Proposal& proposal);
@@ -119,6 +120,16 @@ base::Result<void, Stop> Profile::prepare() {
   return consent_to_network();
 }
 
+/// Its own directory it may write in every round: a line for reading there would take that away again.
+std::vector<draft::Want> Profile::beside_its_own(std::vector<draft::Want> wants) const {
+  if (own_ != OwnDirectory::kWritten) return wants;
+  const draft::Want own{.access = draft::Access::kWrite, .path = subject_.project, .real = subject_.project};
+  std::erase_if(wants, [&](const draft::Want& want) {
+    return want.access == draft::Access::kRead && draft::covers(own, want);
+  });
+  return wants;
+}
+
 /// The discovery policy with what was chosen so far, and what a person approved before.
 base::Result<WatchedRun, Stop> Profile::watch(const draft::Proposal& chosen) {
   const WatchSettings settings{.streams = json_ || subject_.out.empty() ? TargetStreams::kAside : TargetStreams::kOwn,
@@ -134,7 +145,7 @@ base::Result<WatchedRun, Stop> Profile::watch(const draft::Proposal& chosen) {
         if (std::ranges::find(policy.env, grant.name, &policy::EnvGrant::name) == policy.env.end())
           policy.env.push_back(grant);
     }
-    policy = draft::compose(policy, {.wants = chosen.wants}, subject_.anchors);
+    policy = draft::compose(policy, {.wants = beside_its_own(chosen.wants)}, subject_.anchors);
     if (!sees_network_) policy.posture.ask = false;
     watched_policy_ = policy;
     CORDON_TRY(auto ran, watch_run(context_, policy, settings));

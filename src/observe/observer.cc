@@ -207,8 +207,7 @@ void Observer::look_at_messages(const Call& call, const PathCall& row) {
   }
 }
 
-/// Of a unix socket only a path of the file system; a name in the network namespace's own list is the sandbox's. Of the
-/// internet what a socket is to reach, not what it is bound to.
+/// Of a unix socket only a path of the file system; a name in the network namespace's own list is the sandbox's.
 void Observer::look_at_address(const Call& call, const PathCall& row, std::uint64_t address, std::uint32_t length) {
   std::array<std::byte, kMostAddress> bytes{};
   constexpr std::size_t kPrefix = offsetof(sockaddr_un, sun_path);
@@ -218,7 +217,6 @@ void Observer::look_at_address(const Call& call, const PathCall& row, std::uint6
   sockaddr_un unix_address{};
   std::memcpy(&unix_address, bytes.data(), std::min(given.size(), sizeof unix_address));
   if (unix_address.sun_family != AF_UNIX) {
-    if ((row.first.acts & plan::kActConnect) == 0) return;
     const auto free = std::ranges::find_if(seen_.addresses, [](const auto& one) { return !one; });
     if (free != seen_.addresses.end()) *free = parse_address(given);
     return;

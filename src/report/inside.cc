@@ -13,6 +13,8 @@ namespace step = plan::step;
 
 Sight sight_of(const plan::MountAttributes& attributes, const plan::Step& of) {
   if (of.at.line == 0) return Sight::kOwn;  // no line asked for it: every run has it
+  // What a program needs to be started, which is the system's as it is without a list.
+  if (of.reason == "interpreter" || of.reason.starts_with("exec: ")) return Sight::kOwn;
   return attributes.read_only ? Sight::kReadable : Sight::kWritable;
 }
 

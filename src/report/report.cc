@@ -185,6 +185,7 @@ std::string as_flag(const std::string& grant) {
   };
   if (const auto path = inner("read: [", "]")) return "--allow-read " + *path;
   if (const auto path = inner("write: [", "]")) return "--allow-write " + *path;
+  if (const auto port = inner("host_services: [", "]")) return "--host-service " + *port;
   const auto rule = inner("network: [{host: ", "}]");
   constexpr std::string_view kPort = ", port: ";
   const std::size_t at = rule ? rule->rfind(kPort) : std::string::npos;

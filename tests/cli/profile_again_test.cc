@@ -83,6 +83,23 @@ TEST_P(ProfileAgain, ALinkIsALineOfItsOwn) {
   EXPECT_EQ(ran.out, "CFG APP CFG\n") << ran << drafted();
 }
 
+TEST_P(ProfileAgain, ALinkWhoseMiddleLiesOutsideTheGrantIsDrafted) {
+  scene.tree().write("home/data/c", "CFG\n");
+  scene.tree().make_directory("home/other");
+  scene.tree().link("home/other/b", scene.tree().path("home/data/c"));
+  scene.tree().link("home/data/a", scene.tree().path("home/other/b"));
+  const std::string data = scene.tree().path("home/data");
+  script("read x <" + data + "/a && echo $x; exit 0\n");
+  approved("read: [" + data + "]\n");
+  EXPECT_EQ(scene.cordon({"run", manifest()}).run().out, "") << "the control: what it needs is not given";
+  EXPECT_EQ(scene.cordon({"profile", "--check", manifest()}).run().code, 4);
+  static_cast<void>(profiled());
+  EXPECT_EQ(scene.approve(manifest()).code, 0);
+  const Finished ran = scene.cordon({"run", manifest()}).run();
+  EXPECT_EQ(ran.out, "CFG\n") << ran << drafted();
+  EXPECT_EQ(scene.cordon({"profile", "--check", manifest()}).run().code, 0);
+}
+
 TEST_P(ProfileAgain, ALinkOfItsOwnDirectoryThatLeadsOutWasNotGiven) {
   scene.tree().write("home/other/secret.txt", "S\n");
   scene.tree().link("work/cache.json", scene.tree().path("home/other/secret.txt"));
@@ -120,26 +137,23 @@ TEST_P(ProfileAgain, TwoRoundsTellANameOfItsOwnTimeByWhatTheyMake) {
                            "\nos.makedirs(d, exist_ok=True)\nopen(os.path.expanduser('~/list.txt')).close()\n",
                        0755);
   };
-  const auto answered = [&](const std::string& question) {
+  const auto answered = [&](const std::vector<std::string>& questions) {
     Running run = scene.cordon({"profile", "./s.sh"}).pty().start();
-    for (const std::string& each : {std::string("read: ~/list.txt"), question}) {
+    for (const std::string& each : questions) {
       EXPECT_TRUE(run.expect("grant " + each + "?")) << run.seen();
       EXPECT_TRUE(run.expect("[q]uit ")) << run.seen();
       run.type("y\n");
     }
-    return run;
+    return run.wait();
   };
   program("'r%d' % len(os.listdir('runs'))");
-  Running run = answered("write: ./runs/r0");
-  ASSERT_TRUE(run.expect("grant write: ./runs?")) << run.seen();
-  ASSERT_TRUE(run.expect("[q]uit ")) << run.seen();
-  run.type("y\n");
-  const Finished done = run.wait();
+  const Finished done = answered({"read: ~/list.txt", "read: ./runs", "write: ./runs/r0", "write: ./runs"});
   EXPECT_THAT(done.out, HasSubstr("another name next time")) << done;
   EXPECT_THAT(drafted(), AllOf(HasSubstr("- ./runs\n"), Not(HasSubstr("./runs/r"))));
   std::filesystem::remove(manifest());
   program("'same'");
-  EXPECT_THAT(answered("write: ./runs/same").wait().out, Not(HasSubstr("another name next time"))) << "the control";
+  EXPECT_THAT(answered({"read: ~/list.txt", "write: ./runs/same"}).out, Not(HasSubstr("another name next time")))
+      << "the control";
   EXPECT_THAT(drafted(), HasSubstr("- ./runs/same\n"));
 }
 
@@ -147,7 +161,6 @@ TEST_P(ProfileAgain, ALookAtADirectoryIsJudgedAlikeByBoth) {
   scene.tree().make_directory("home/data");
   scene.tree().write("home/file.txt", "x");
   const std::string home = scene.tree().path("home");
-  approved("");
   const auto judged = [&](const std::string& text) {
     script(text + "\nexit 0\n");
     std::filesystem::remove(manifest());
@@ -167,10 +180,10 @@ TEST_P(ProfileAgain, ALookAtADirectoryIsJudgedAlikeByBoth) {
     const Finished checked = scene.cordon({"profile", "--check", manifest()}).run();
     EXPECT_EQ(checked.code, 0) << text << checked;
   };
-  EXPECT_THAT(judged("[ -d " + home + "/data ]"), HasSubstr("it looked for this directory"));
+  EXPECT_THAT(judged("[ -d " + home + "/data ]"), HasSubstr("it looked for"));
   judged("[ -d " + home + "/data ] && :; for f in " + home + "/data/*; do :; done; [ -d /etc/apt ]");
   quiet("[ -e " + home + "/none ]", "");
-  quiet("[ -d " + home + " ]", "");  // the manifest lies below it: it is there
+  quiet("[ -d " + scene.in_work("..") + " ]", "");  // it leads to the program: it is there
   quiet("[ -d " + home + "/data ]", "read: [" + home + "/data]\n");
   quiet("[ -e /usr/bin/env ]; [ -d /usr/lib ]; [ -d /proc ]", "");
   // A file is a line of its own, by both.

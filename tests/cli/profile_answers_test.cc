@@ -151,7 +151,11 @@ TEST_P(ProfileAnswers, TheSecondCtrlCEndsAtOnceAndLeavesNothing) {
   ASSERT_TRUE(run.expect("serving")) << run.seen();
   run.type("\x03");
   ASSERT_TRUE(run.expect("caught")) << run.seen();
-  run.type("\x03");
+  // Two that arrive before anybody takes the first are one to the kernel.
+  for (int i = 0; i < 20; ++i) {
+    run.type("\x03");
+    if (run.expect("no draft was written", 500)) break;
+  }
   const Finished done = run.wait();
   EXPECT_EQ(done.code, 130) << done;
   EXPECT_THAT(done.out, AllOf(HasSubstr("no draft was written"), Not(HasSubstr("grant read"))));

@@ -62,6 +62,26 @@ TEST_F(Draft, OneThatCouldNotBeListedIsTheFilesThatWereNamedInItOrIsFlagged) {
   EXPECT_THAT(other.flagged, IsEmpty());
 }
 
+TEST_F(Draft, ALinkWhoseMiddleLiesElsewhereIsALineOfItsOwn) {
+  bind("/srv/data", "read: /srv/data", true);
+  directory("/srv/data");
+  file("/srv/data/c");
+  link("/srv/data/a", "/srv/data/c");
+  facts.paths.at("/srv/data/a").hops = {{.at = "/srv/data/a", .target = "c"}};
+  lists("/srv/data");
+  reads("/srv/data/a");
+  EXPECT_THAT(lines(propose()), ElementsAre("read /srv/data")) << "the control: its whole way lies in the directory";
+  facts.paths.at("/srv/data/a").hops = {{.at = "/srv/data/a", .target = "/opt/x/b"},
+                                        {.at = "/opt/x/b", .target = "/srv/data/c"}};
+  EXPECT_THAT(lines(propose()), ElementsAre("read /srv/data", "read /srv/data/a"));
+  EXPECT_FALSE(propose().wants.back().was_given) << "its middle was not there";
+  Proposal out = propose();
+  Policy base;
+  base.read = {{.written = "/srv/data", .path = "/srv/data", .at = {}}};
+  drop_given(out, base);
+  EXPECT_THAT(lines(out), ElementsAre("read /srv/data/a"));
+}
+
 TEST_F(Draft, AFileThatIsALineAlreadyNeedsNoDirectoryThoughNobodyApprovedIt) {
   directory("/srv/data");
   file("/srv/data/log.txt");

@@ -71,6 +71,10 @@ bool may_hold_secrets(std::string_view name) {
          std::ranges::any_of(kEnds, [&](std::string_view end) { return name.ends_with(end); });
 }
 
+void pass_links(const PathFact& fact, Want& want) {
+  for (const plan::LinkHop& hop : fact.hops) want.through.push_back(hop.at);
+}
+
 bool is_present(const PathFact& fact) { return fact.state == PathState::kPresent; }
 
 }  // namespace
@@ -211,6 +215,7 @@ void Paths::write_at(const std::string& place, const ObservedPath& one) {
             .evidence = {},
             .directory = true,
             .was_given = given_.for_writing(place) || given_.scratch(place)};
+  if (directory != nullptr) pass_links(*directory, want);
   want.purpose = purpose_of(want.real, run_.project, run_.facts);
   if (is_hidden_in_home(place, run_.facts) && !is_below_project(want.real) && given_.scratch(place)) {
     auto& [kept, seen] = home_writes_.try_emplace(place, want, ObservedPath{}).first->second;
@@ -231,6 +236,7 @@ void Paths::write_file(const ObservedPath& one, const PathFact& known) {
             .evidence = {},
             .directory = false,
             .was_given = given_.for_writing(one.path)};
+  pass_links(known, want);
   add(writes_, std::move(want), one);
 }
 
@@ -261,7 +267,8 @@ void Paths::read_at(const ObservedPath& one, const PathFact& known) {
             .purpose = purpose_of(known.real, run_.project, run_.facts),
             .evidence = {},
             .directory = directory,
-            .was_given = given_.led_to(one.path, known.real)};
+            .was_given = given_.led_to(one.path, known)};
+  pass_links(known, want);
   const bool looked_at = is_looked_at_only(one.acts);
   Floor floor = floor_of(Access::kRead, one.path, run_.facts);
   if (floor.empty()) floor = floor_of(Access::kRead, known.real, run_.facts);
