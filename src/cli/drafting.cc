@@ -78,6 +78,13 @@ void withhold_looks(draft::Proposal& proposal, const WatchedRun& run) {
   }
 }
 
+std::uint64_t killed_while_starting(const plan::Observations& observed) {
+  std::uint64_t out = 0;
+  for (const plan::Loss& one : observed.losses)
+    if (one.why == "end-not-seen") out += one.count;
+  return out;
+}
+
 void drop_made_in_the_run(draft::Proposal& proposal, const WatchedRun& run) {
   const std::vector<draft::Want> all = proposal.wants;
   std::erase_if(proposal.wants, [&](const draft::Want& want) {

@@ -2,6 +2,7 @@
 // shown, or what earlier rounds did. `profile --check` judges by the same.
 #pragma once
 
+#include <cstdint>
 #include <set>
 #include <string>
 
@@ -13,6 +14,10 @@ namespace cordon::cli {
 /// Directories that the run only looked for, that stand on this host and were not there for it: a line would give all
 /// that is below, which one look is no reason for, so they are withheld. Those that a run sees anyway are dropped.
 void withhold_looks(policy::draft::Proposal& proposal, const WatchedRun& run);
+
+/// Who is killed while a program is being started, or at the run's end, leaves open whether it ran: which one it was is
+/// told all the same. How many there are is a matter of chance.
+std::uint64_t killed_while_starting(const plan::Observations& observed);
 
 /// A directory that the run itself made, below another that it writes, is no line: the next run makes its own.
 void drop_made_in_the_run(policy::draft::Proposal& proposal, const WatchedRun& run);

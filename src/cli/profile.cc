@@ -240,6 +240,8 @@ base::Result<draft::Proposal, Stop> Profile::proposal_of(WatchedRun& run) {
                                         .forwarding = forwarding_});
   view_.notes.clear();
   if (!asks()) withhold_looks(out, run);
+  // Where every program may be started, which ones were is no gap.
+  if (out.exec_all) out.lost -= std::min(out.lost, killed_while_starting(run.outcome.observations));
   new_names_.widen(out, run);
   drop_made_in_the_run(out, run);
   CORDON_OK(keep_list(run, out));

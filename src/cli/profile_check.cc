@@ -79,15 +79,6 @@ std::vector<std::string> refused_in(WatchedRun& run, const policy::Policy& polic
   return out;
 }
 
-/// Who is killed while a program is being started, or at the run's end, leaves open whether it ran: which one it was is
-/// told, and a start that was refused is a difference.
-std::uint64_t killed_while_starting(const plan::Observations& observed) {
-  std::uint64_t out = 0;
-  for (const plan::Loss& one : observed.losses)
-    if (one.why == "end-not-seen") out += one.count;
-  return out;
-}
-
 report::ProfileView view_of(const Opened& opened, const draft::Proposal& proposal, const policy::Policy& needed,
                             const plan::Outcome& outcome) {
   report::ProfileView view;
