@@ -99,9 +99,8 @@ void drop_made_in_the_run(draft::Proposal& proposal, const WatchedRun& run) {
 bool NewNames::is_new(const std::string& path, const std::set<std::string>& named) const {
   if (named_.contains(path)) return false;
   const std::string_view around = planner::parent_of(path);
-  const bool another_each_time = std::ranges::any_of(made_, [&](const std::string& other) {
-    return planner::parent_of(other) == around && !named.contains(other);
-  });
+  const bool another_each_time = std::ranges::any_of(
+      made_, [&](const std::string& other) { return planner::parent_of(other) == around && !named.contains(other); });
   return another_each_time || is_of_its_own_time(planner::name_of(path));
 }
 

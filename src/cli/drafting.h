@@ -22,8 +22,9 @@ std::uint64_t killed_while_starting(const plan::Observations& observed);
 /// A directory that the run itself made, below another that it writes, is no line: the next run makes its own.
 void drop_made_in_the_run(policy::draft::Proposal& proposal, const WatchedRun& run);
 
-/// Directories whose names the next run will not choose again. Two rounds show it: the first made a name that the second
-/// made no use of, and made another beside it. A name that a second round used again is none. Else its look decides.
+/// Directories whose names the next run will not choose again. Two rounds show it: the first made a name that the
+/// second made no use of, and made another beside it. A name that a second round used again is none. Else its look
+/// decides.
 class NewNames {
  public:
   /// In their place the line is for the directory around them, and a person is told to look. Once for each round.

@@ -124,9 +124,8 @@ base::Result<void, Stop> Profile::prepare() {
 std::vector<draft::Want> Profile::beside_its_own(std::vector<draft::Want> wants) const {
   if (own_ != OwnDirectory::kWritten) return wants;
   const draft::Want own{.access = draft::Access::kWrite, .path = subject_.project, .real = subject_.project};
-  std::erase_if(wants, [&](const draft::Want& want) {
-    return want.access == draft::Access::kRead && draft::covers(own, want);
-  });
+  std::erase_if(
+      wants, [&](const draft::Want& want) { return want.access == draft::Access::kRead && draft::covers(own, want); });
   return wants;
 }
 
@@ -227,17 +226,18 @@ void Profile::drop_given_hosts(draft::Proposal& proposal) const {
 }
 
 base::Result<draft::Proposal, Stop> Profile::proposal_of(WatchedRun& run) {
-  draft::Proposal out = draft::propose({.policy = watched_policy_,
-                                        .plan = run.plan,
-                                        .outcome = run.outcome,
-                                        .facts = run.host.facts,
-                                        .project = subject_.project,
-                                        .script = subject_.script,
-                                        .standing = existing_ ? std::span<const policy::PathGrant>(existing_->policy.write)
-                                                              : std::span<const policy::PathGrant>(),
-                                        .starter = subject_.alone ? draft::Starter::kAnother : draft::Starter::kItself,
-                                        .began_ns = run.began_ns,
-                                        .forwarding = forwarding_});
+  draft::Proposal out =
+      draft::propose({.policy = watched_policy_,
+                      .plan = run.plan,
+                      .outcome = run.outcome,
+                      .facts = run.host.facts,
+                      .project = subject_.project,
+                      .script = subject_.script,
+                      .standing = existing_ ? std::span<const policy::PathGrant>(existing_->policy.write)
+                                            : std::span<const policy::PathGrant>(),
+                      .starter = subject_.alone ? draft::Starter::kAnother : draft::Starter::kItself,
+                      .began_ns = run.began_ns,
+                      .forwarding = forwarding_});
   view_.notes.clear();
   if (!asks()) withhold_looks(out, run);
   // Where every program may be started, which ones were is no gap.
@@ -281,9 +281,9 @@ void Profile::say_what_is_missing(const Choosing& choosing) {
   const auto withheld =
       std::ranges::count_if(chosen.withheld, [](const draft::Remark& one) { return one.code != "looked-up-only"; });
   if (withheld > 0)
-    view_.incomplete.push_back(
-        fmt::format("{} that it asked for {} not in the draft",
-                    report::counted(static_cast<std::size_t>(withheld), "thing", "things"), withheld == 1 ? "is" : "are"));
+    view_.incomplete.push_back(fmt::format("{} that it asked for {} not in the draft",
+                                           report::counted(static_cast<std::size_t>(withheld), "thing", "things"),
+                                           withheld == 1 ? "is" : "are"));
   if (!asks() && missed > 0 && last_.exit_code != 0)
     view_.incomplete.push_back(fmt::format(
         "it ended with code {}, and had not been given {} of the paths yet: approve the draft and profile again, or "

@@ -92,7 +92,6 @@ std::optional<Process::Link> Process::hold_descriptor(int number) const {
 
 std::optional<std::string_view> Process::Link::read(std::span<char> into) const { return read_link(link_, "", into); }
 
-
 bool Process::is_directory(int number) const {
   const auto type = kernel::type_at(directory_, name_of_descriptor(number).data());
   return type && S_ISDIR(*type);

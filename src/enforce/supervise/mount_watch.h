@@ -27,8 +27,8 @@ class MountWatch {
   void close();
   [[nodiscard]] base::FdView fd() const { return table_; }
 
-  /// Whether the table has changed since this was asked, whoever has been told meanwhile: each opening of it tells once,
-  /// and fd()'s tells a host that polls a set with it in.
+  /// Whether the table has changed since this was asked, whoever has been told meanwhile: each opening of it tells
+  /// once, and fd()'s tells a host that polls a set with it in.
   [[nodiscard]] bool has_changed() const;
 
   /// Reads the table; the first mount of the plan that is not in it any more, as what is to be said of it.

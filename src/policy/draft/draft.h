@@ -45,8 +45,8 @@ struct Evidence {
 /// One line that the draft would have.
 struct Want {
   Access access = Access::kRead;
-  std::string path;  ///< absolute, as it was named
-  std::string real;  ///< where it leads here
+  std::string path;                  ///< absolute, as it was named
+  std::string real;                  ///< where it leads here
   std::vector<std::string> through;  ///< the links on the way, where they lie: each is there only where a line gives it
   Purpose purpose = Purpose::kOther;
   Evidence evidence;
@@ -96,9 +96,9 @@ struct Watched {
   const Policy& policy;    ///< it ran under this one, resolved
   const plan::Plan& plan;  ///< and so had this
   const plan::Outcome& outcome;
-  const plan::HostFacts& facts;  ///< with answers about paths_to_ask()
-  std::string project;           ///< real: the directory that the program belongs to
-  std::string_view script;       ///< the entrypoint's text, or ""
+  const plan::HostFacts& facts;         ///< with answers about paths_to_ask()
+  std::string project;                  ///< real: the directory that the program belongs to
+  std::string_view script;              ///< the entrypoint's text, or ""
   std::span<const PathGrant> standing;  ///< lines under write: that a person wrote, approved or not
   Starter starter = Starter::kItself;
   std::int64_t began_ns = 0;  ///< since the epoch: what is younger was made by the run

@@ -268,9 +268,10 @@ Proposal propose(const Watched& run) {
          .host = one.address,
          .port = one.port,
          .code = "own-loopback",
-         .reason = fmt::format("nobody in the run listens there, and its loopback is its own; to reach a server of this "
-                               "host's: host_services: [{}]",
-                               one.port)});
+         .reason =
+             fmt::format("nobody in the run listens there, and its loopback is its own; to reach a server of this "
+                         "host's: host_services: [{}]",
+                         one.port)});
   out.env = env_of(run, out, paths.needs_home());
   return out;
 }
