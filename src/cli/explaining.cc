@@ -9,6 +9,7 @@
 #include <utility>
 #include <variant>
 
+#include "cli/choosing.h"
 #include "planner/draft.h"
 #include "planner/path_text.h"
 #include "policy/draft/draft.h"
@@ -129,16 +130,25 @@ namespace {
 void explain_addresses(const plan::Plan& plan, const plan::Outcome& outcome, report::Report& report) {
   constexpr std::uint16_t kDns = 53;
   for (const plan::ReachedAddress& one : draft::not_carried(outcome)) {
-    const bool datagram = std::ranges::any_of(one.calls, [](const std::string& call) { return call != "connect"; });
+    const bool datagram =
+        std::ranges::any_of(one.calls, [](const std::string& call) { return call != "connect" && call != "bind"; });
     report::Denial denial{.act = "connect", .count = one.count};
-    const bool ipv6 = one.address.contains(':');
-    denial.subject = ipv6 ? fmt::format("[{}]:{}", one.address, one.port) : fmt::format("{}:{}", one.address, one.port);
+    denial.subject = host_and_port(one.address, std::to_string(one.port));
     if (datagram || plan.egress)
       denial.why = "no connection came of it, as with UDP, which no rule carries";
     else
       denial.grant = report::network_grant(one.address, one.port);
     report.denials_total += one.count;
     report.denials.push_back(std::move(denial));
+  }
+  for (const plan::ReachedAddress& one : draft::unheard(plan, outcome)) {
+    report.denials_total += one.count;
+    report.denials.push_back({.act = "connect",
+                              .subject = host_and_port(one.address, std::to_string(one.port)),
+                              .count = one.count,
+                              .grant = fmt::format("host_services: [{}]", one.port),
+                              .why = "nobody in the run listens there, and its loopback is its own; a server of this "
+                                     "host's is not reached without"});
   }
   const bool looked_up = !plan.egress && std::ranges::any_of(outcome.reached, [](const plan::ReachedAddress& one) {
     return one.port == kDns;
@@ -151,16 +161,26 @@ void explain_addresses(const plan::Plan& plan, const plan::Outcome& outcome, rep
                             .at = {}});
 }
 
+/// Not what every run has, and that may be most of it. What the C library looks at in every process, a lookup of a name
+/// above all, is none of the program's.
+plan::Observations deniable(const plan::Plan& plan, const plan::Observations& observed) {
+  const report::Inside inside(plan);
+  plan::Observations out;
+  for (const plan::ObservedPath& one : observed.paths) {
+    const bool starts = (one.acts & plan::kActExecute) != 0;
+    if (!starts && inside.at(inside.resolved(one.path)) == report::Sight::kOwn) continue;
+    if (!draft::is_library_setting(one.path)) out.paths.push_back(one);
+  }
+  return out;
+}
+
 }  // namespace
 
 void explain_watched(Host& host, const policy::Policy& policy, const plan::Plan& plan, const plan::Outcome& outcome,
                      report::Report& report) {
   if (report.observed.watching != plan::Watching::kPaths) return;
   explain_addresses(plan, outcome, report);
-  // What the C library looks at in every process, a lookup of a name above all, is none of the program's.
-  plan::Observations observed = report.observed;
-  std::erase_if(observed.paths, [](const plan::ObservedPath& one) { return draft::is_library_setting(one.path); });
-  auto denials = denied_paths(host, policy, plan, observed);
+  auto denials = denied_paths(host, policy, plan, deniable(plan, outcome.observations));
   std::size_t tried = 0;
   for (report::Denial& denial : denials) {
     if (denial.grant.empty()) continue;

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <csignal>
 #include <nlohmann/json.hpp>
 #include <tuple>
 #include <utility>
@@ -12,6 +13,7 @@
 #include "cli/choosing.h"
 #include "cli/commands.h"
 #include "cli/draft_file.h"
+#include "cli/drafting.h"
 #include "cli/question.h"
 #include "cli/subject.h"
 #include "cli/watched_run.h"
@@ -57,6 +59,7 @@ class Profile {
   }
   base::Result<void, Stop> prepare();
   base::Result<void, Stop> consent_to_network();
+  [[nodiscard]] std::vector<draft::Want> beside_its_own(std::vector<draft::Want> wants) const;
   base::Result<WatchedRun, Stop> watch(const draft::Proposal& chosen);
   base::Result<draft::Proposal, Stop> proposal_of(WatchedRun& run);
   base::Result<void, Stop> keep_list(WatchedRun& run, draft::Proposal& proposal);
@@ -80,6 +83,8 @@ class Profile {
   policy::Policy watched_policy_;
   bool sees_network_ = true;  ///< a host without the means to ask about destinations runs without a network at all
   TerminalSettings terminal_;
+  NewNames new_names_;
+  int ended_by_ = 0;  ///< a signal that asked for an end
   plan::Outcome last_;
   report::ProfileView view_;
 };
@@ -115,6 +120,15 @@ base::Result<void, Stop> Profile::prepare() {
   return consent_to_network();
 }
 
+/// Its own directory it may write in every round: a line for reading there would take that away again.
+std::vector<draft::Want> Profile::beside_its_own(std::vector<draft::Want> wants) const {
+  if (own_ != OwnDirectory::kWritten) return wants;
+  const draft::Want own{.access = draft::Access::kWrite, .path = subject_.project, .real = subject_.project};
+  std::erase_if(
+      wants, [&](const draft::Want& want) { return want.access == draft::Access::kRead && draft::covers(own, want); });
+  return wants;
+}
+
 /// The discovery policy with what was chosen so far, and what a person approved before.
 base::Result<WatchedRun, Stop> Profile::watch(const draft::Proposal& chosen) {
   const WatchSettings settings{.streams = json_ || subject_.out.empty() ? TargetStreams::kAside : TargetStreams::kOwn,
@@ -130,7 +144,7 @@ base::Result<WatchedRun, Stop> Profile::watch(const draft::Proposal& chosen) {
         if (std::ranges::find(policy.env, grant.name, &policy::EnvGrant::name) == policy.env.end())
           policy.env.push_back(grant);
     }
-    policy = draft::compose(policy, {.wants = chosen.wants}, subject_.anchors);
+    policy = draft::compose(policy, {.wants = beside_its_own(chosen.wants)}, subject_.anchors);
     if (!sees_network_) policy.posture.ask = false;
     watched_policy_ = policy;
     CORDON_TRY(auto ran, watch_run(context_, policy, settings));
@@ -174,67 +188,6 @@ base::Result<void, Stop> Profile::judge(Host& host, draft::Proposal& proposal) {
   return {};
 }
 
-bool is_made_in_the_run(const draft::Want& want, const WatchedRun& run) {
-  const auto fact = run.host.facts.paths.find(want.path);
-  return fact != run.host.facts.paths.end() && fact->second.id.has_birth_time &&
-         fact->second.state == plan::PathState::kPresent && fact->second.id.birth_ns >= run.began_ns;
-}
-
-/// By its look a name that the next run will not choose again: a time, a number of a process, letters by chance.
-bool is_of_its_own_time(std::string_view name) {
-  constexpr std::size_t kDigits = 5, kByChance = 6;
-  const auto is_digit = [](char c) { return c >= '0' && c <= '9'; };
-  const auto digits = std::ranges::count_if(name, is_digit);
-  if (static_cast<std::size_t>(digits) >= kDigits) return true;
-  const std::size_t mark = name.find_last_of(".-_");
-  const std::string_view tail = mark == std::string_view::npos ? name : name.substr(mark + 1);
-  const bool upper = std::ranges::any_of(tail, [](char c) { return c >= 'A' && c <= 'Z'; });
-  const bool lower = std::ranges::any_of(tail, [](char c) { return c >= 'a' && c <= 'z'; });
-  const bool digit = std::ranges::any_of(tail, is_digit);
-  return tail.size() >= kByChance && (upper ? 1 : 0) + (lower ? 1 : 0) + (digit ? 1 : 0) > 1 &&
-         (mark != std::string_view::npos || name.starts_with("tmp"));
-}
-
-/// A directory of such a name: the line is for the one around it, and a person is told to look.
-void widen_new_names(draft::Proposal& proposal, const WatchedRun& run) {
-  for (draft::Want& want : proposal.wants) {
-    const std::string name(planner::name_of(want.path));
-    if (want.access != draft::Access::kWrite || !want.directory || !is_of_its_own_time(name)) continue;
-    if (!is_made_in_the_run(want, run)) continue;
-    const std::string around(planner::parent_of(want.path));
-    const draft::Remark remark{
-        .kind = "write",
-        .path = around,
-        .host = {},
-        .port = 0,
-        .code = "name-of-its-own-time",
-        .reason = fmt::format("it made {} in it, and will make another name next time", base::shown(name))};
-    if (!draft::floor_of(draft::Access::kWrite, around, run.host.facts).empty()) {
-      if (std::ranges::find(proposal.withheld, remark) == proposal.withheld.end()) proposal.withheld.push_back(remark);
-      continue;
-    }
-    if (std::ranges::find(proposal.flagged, remark) == proposal.flagged.end()) proposal.flagged.push_back(remark);
-    want.path = around;
-    want.real = planner::parent_of(want.real);
-  }
-  std::ranges::stable_sort(proposal.wants, {},
-                           [](const draft::Want& want) { return std::tie(want.access, want.path); });
-  const auto same = [](const draft::Want& a, const draft::Want& b) { return a.access == b.access && a.path == b.path; };
-  proposal.wants.erase(std::ranges::unique(proposal.wants, same).begin(), proposal.wants.end());
-}
-
-/// A directory that the run itself made, below another that it writes: the next run makes its own.
-void drop_made_in_the_run(draft::Proposal& proposal, const WatchedRun& run) {
-  const std::vector<draft::Want> all = proposal.wants;
-  std::erase_if(proposal.wants, [&](const draft::Want& want) {
-    if (want.access != draft::Access::kWrite || !is_made_in_the_run(want, run)) return false;
-    return std::ranges::any_of(all, [&](const draft::Want& other) {
-      return other.access == draft::Access::kWrite && other.path != want.path &&
-             want.path.starts_with(other.path + "/") && want.real.starts_with(other.real + "/");
-    });
-  });
-}
-
 /// Where a list under exec: stands what was started goes there, and never makes it `all`: by what the planner lets the
 /// list start.
 base::Result<void, Stop> Profile::keep_list(WatchedRun& run, draft::Proposal& proposal) {
@@ -273,17 +226,23 @@ void Profile::drop_given_hosts(draft::Proposal& proposal) const {
 }
 
 base::Result<draft::Proposal, Stop> Profile::proposal_of(WatchedRun& run) {
-  draft::Proposal out = draft::propose({.policy = watched_policy_,
-                                        .plan = run.plan,
-                                        .outcome = run.outcome,
-                                        .facts = run.host.facts,
-                                        .project = subject_.project,
-                                        .script = subject_.script,
-                                        .starter = subject_.alone ? draft::Starter::kAnother : draft::Starter::kItself,
-                                        .began_ns = run.began_ns,
-                                        .forwarding = forwarding_});
+  draft::Proposal out =
+      draft::propose({.policy = watched_policy_,
+                      .plan = run.plan,
+                      .outcome = run.outcome,
+                      .facts = run.host.facts,
+                      .project = subject_.project,
+                      .script = subject_.script,
+                      .standing = existing_ ? std::span<const policy::PathGrant>(existing_->policy.write)
+                                            : std::span<const policy::PathGrant>(),
+                      .starter = subject_.alone ? draft::Starter::kAnother : draft::Starter::kItself,
+                      .began_ns = run.began_ns,
+                      .forwarding = forwarding_});
   view_.notes.clear();
-  widen_new_names(out, run);
+  if (!asks()) withhold_looks(out, run);
+  // Where every program may be started, which ones were is no gap.
+  if (out.exec_all) out.lost -= std::min(out.lost, killed_while_starting(run.outcome.observations));
+  new_names_.widen(out, run);
   drop_made_in_the_run(out, run);
   CORDON_OK(keep_list(run, out));
   drop_given_hosts(out);
@@ -298,6 +257,10 @@ base::Result<void, Stop> Profile::rounds(Choosing& choosing) {
   for (view_.rounds = 1;; ++view_.rounds) {
     CORDON_TRY(WatchedRun run, watch(choosing.chosen()));
     if (asks()) terminal_.restore();
+    // The first Ctrl-C is the program's: a server ends by it, and its draft is wanted. Whatever else asks for an end is
+    // about us.
+    ended_by_ = run.outcome.ended_by == plan::EndedBy::kSignal ? SIGINT : run.outcome.asked_to_end;
+    if (ended_by_ != 0) return {};
     CORDON_TRY(const draft::Proposal proposal, proposal_of(run));
     last_ = std::move(run.outcome);
     const bool missed = choosing.take(proposal);
@@ -318,7 +281,9 @@ void Profile::say_what_is_missing(const Choosing& choosing) {
   const auto withheld =
       std::ranges::count_if(chosen.withheld, [](const draft::Remark& one) { return one.code != "looked-up-only"; });
   if (withheld > 0)
-    view_.incomplete.push_back(fmt::format("{} things that it asked for are not in the draft", withheld));
+    view_.incomplete.push_back(fmt::format("{} that it asked for {} not in the draft",
+                                           report::counted(static_cast<std::size_t>(withheld), "thing", "things"),
+                                           withheld == 1 ? "is" : "are"));
   if (!asks() && missed > 0 && last_.exit_code != 0)
     view_.incomplete.push_back(fmt::format(
         "it ended with code {}, and had not been given {} of the paths yet: approve the draft and profile again, or "
@@ -412,6 +377,11 @@ base::Result<int, Stop> Profile::go() {
   Choosing choosing(asks() ? Choosing::Asks::kAtTerminal : Choosing::Asks::kNobody, subject_.anchors,
                     context_.invocation);
   CORDON_OK(rounds(choosing));
+  if (ended_by_ != 0) {
+    context_.output.say(plain_before_report(context_.invocation) + "cordon: ended on request; no draft was written\n");
+    constexpr int kShellAddsToSignals = 128;
+    return kShellAddsToSignals + ended_by_;
+  }
   return conclude(choosing);
 }
 

@@ -6,6 +6,7 @@
 
 #include "base/text.h"
 #include "cli/choosing.h"
+#include "cli/drafting.h"
 #include "cli/explaining.h"
 #include "cli/profile.h"
 #include "cli/question.h"
@@ -44,13 +45,6 @@ bool is_incidental(const plan::ObservedPath& one) {
          std::ranges::any_of(kKernel, [&](std::string_view place) { return planner::within(one.path, place); });
 }
 
-/// Listing its directory is how Python looks for modules.
-bool is_of_the_importer(const plan::ObservedPath& one) {
-  return !one.programs.empty() && std::ranges::all_of(one.programs, [](const std::string& program) {
-    return program.substr(program.rfind('/') + 1).starts_with("python");
-  });
-}
-
 /// A line of the proposal, or a remark, is about it already.
 bool is_told(const draft::Proposal& proposal, const std::string& path) {
   const auto around = [&](const std::string& other) {
@@ -63,7 +57,8 @@ bool is_told(const draft::Proposal& proposal, const std::string& path) {
 }
 
 /// What --explain would call denied and no rule says by its name: shields, `deny`, a list of programs, links, listings
-/// that show less than stands there. What was only looked at is no difference here.
+/// that show less than stands there. What was only looked
+/// at is a line of the proposal, or withheld from it.
 std::vector<std::string> refused_in(WatchedRun& run, const policy::Policy& policy, const draft::Proposal& proposal) {
   plan::Observations used = run.outcome.observations;
   std::erase_if(used.paths, [](const plan::ObservedPath& one) {
@@ -78,18 +73,9 @@ std::vector<std::string> refused_in(WatchedRun& run, const policy::Policy& polic
   const std::string_view own = planner::parent_of(policy.entrypoint.path);
   for (const plan::ObservedPath& one : used.paths)
     if (one.path != own && (one.acts & plan::kActEnumerate) != 0 && inside.is_partial(inside.resolved(one.path)) &&
-        planner::depth_of(one.path) > 1 && !is_of_the_importer(one) && !is_told(proposal, one.path))
+        planner::depth_of(one.path) > 1 && !draft::is_of_the_importer(one.programs) && !is_told(proposal, one.path))
       out.push_back(
           fmt::format("read {}: it listed it, and saw only what other lines name in it", base::shown(one.path)));
-  return out;
-}
-
-/// Who is killed while a program is being started, or at the run's end, leaves open whether it ran: which one it was is
-/// told, and a start that was refused is a difference.
-std::uint64_t killed_while_starting(const plan::Observations& observed) {
-  std::uint64_t out = 0;
-  for (const plan::Loss& one : observed.losses)
-    if (one.why == "end-not-seen") out += one.count;
   return out;
 }
 
@@ -143,9 +129,10 @@ base::Result<int, Stop> check_profile(Context& context, const Arguments& argumen
                       .facts = run.host.facts,
                       .project = entrypoint.substr(0, std::max<std::size_t>(entrypoint.rfind('/'), 1)),
                       .script = {},
+                      .standing = opened.policy.write,
                       .began_ns = run.began_ns,
                       .forwarding = draft::Forwarding::kRefused});
-  std::erase_if(proposal.wants, &draft::Want::only_seen);
+  withhold_looks(proposal, run);
   proposal.env.clear();
   proposal.exec_all = false;
   // What its rules let through is no difference.

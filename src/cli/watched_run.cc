@@ -23,6 +23,7 @@ supervise::Options options_for(Context& context, const WatchSettings& settings) 
   supervise::Options options;
   options.launcher = launcher_source();
   options.terminal = supervise::Terminal::kForeground;
+  options.keys = supervise::Keys::kSecondEnds;
   // Whatever is reached for is seen and refused; what may be reached stands in the policy.
   options.on_question = [](const enforce::outlet::Asked&,
                            const std::function<void(enforce::outlet::GateAnswer)>& answer) {

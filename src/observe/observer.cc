@@ -45,6 +45,7 @@ Observer::Known* Observer::known(pid_t pid) {
   auto process = Process::open(pid);
   if (!process) return nullptr;
   if (order_.size() >= kMostKnown) {
+    let_go(order_.front());
     known_.erase(order_.front());
     order_.pop_front();
   }
@@ -53,8 +54,24 @@ Observer::Known* Observer::known(pid_t pid) {
 }
 
 Observer::Known* Observer::known_anew(pid_t pid) {
+  let_go(pid);
   if (known_.erase(pid) != 0) std::erase(order_, pid);
   return known(pid);
+}
+
+void Observer::let_go(pid_t pid) {
+  for (Held& one : held_)
+    if (one.pid == pid) one = {};
+}
+
+std::optional<std::string_view> Observer::place_of(pid_t pid, const Process& process, int directory) {
+  const auto of_it = [&](const Held& one) { return one.pid == pid && one.directory == directory && one.link; };
+  if (const auto held = std::ranges::find_if(held_, of_it); held != held_.end()) return held->link->read(link_);
+  auto link = directory == AT_FDCWD ? process.hold("cwd") : process.hold_descriptor(directory);
+  if (!link) return std::nullopt;
+  Held& slot = held_.at(next_held_++ % held_.size());
+  slot = {.pid = pid, .directory = directory, .link = std::move(link)};
+  return slot.link->read(link_);
 }
 
 Store::Program Observer::program_of(pid_t pid) {
@@ -151,22 +168,22 @@ std::optional<Why> Observer::anchored(const Call& call, const PathArgument& whic
   const int from = which.directory < 0 ? AT_FDCWD : descriptor(call, which.directory);
   for (Known* entry : {known(call.pid), static_cast<Known*>(nullptr)}) {
     if (entry == nullptr) entry = known_anew(call.pid);
-    if (entry != nullptr && start_from(*entry, from, text, root, path)) return std::nullopt;
+    if (entry != nullptr && start_from(call.pid, entry->process, from, text, root, path)) return std::nullopt;
   }
   return Why::kDirectoryGone;
 }
 
-bool Observer::start_from(Known& from, int directory, std::string_view text, Root root, std::string& path) {
-  const auto place =
-      directory == AT_FDCWD ? from.process.link("cwd", link_) : from.process.descriptor(directory, link_);
+bool Observer::start_from(pid_t pid, const Process& process, int directory, std::string_view text, Root root,
+                          std::string& path) {
+  const auto place = place_of(pid, process, directory);
   if (!place || !is_place(*place)) return false;
   join(*place, text, root, path);
   // Looked at for a new path only: a known one was named from a directory before. Who lists a directory asks about many
   // names in it.
-  if (directory == AT_FDCWD || *place == last_directory_ || store_.knows(path)) return true;
-  const std::string at(*place);
-  if (!from.process.is_directory(directory)) return false;
-  last_directory_ = at;
+  if (directory == AT_FDCWD || std::ranges::find(directories_, *place) != directories_.end()) return true;
+  if (store_.knows(path)) return true;
+  if (!process.is_directory(directory)) return false;
+  directories_.at(next_directory_++ % directories_.size()) = *place;
   return true;
 }
 
@@ -190,8 +207,7 @@ void Observer::look_at_messages(const Call& call, const PathCall& row) {
   }
 }
 
-/// Of a unix socket only a path of the file system; a name in the network namespace's own list is the sandbox's. Of the
-/// internet what a socket is to reach, not what it is bound to.
+/// Of a unix socket only a path of the file system; a name in the network namespace's own list is the sandbox's.
 void Observer::look_at_address(const Call& call, const PathCall& row, std::uint64_t address, std::uint32_t length) {
   std::array<std::byte, kMostAddress> bytes{};
   constexpr std::size_t kPrefix = offsetof(sockaddr_un, sun_path);
@@ -201,7 +217,6 @@ void Observer::look_at_address(const Call& call, const PathCall& row, std::uint6
   sockaddr_un unix_address{};
   std::memcpy(&unix_address, bytes.data(), std::min(given.size(), sizeof unix_address));
   if (unix_address.sun_family != AF_UNIX) {
-    if ((row.first.acts & plan::kActConnect) == 0) return;
     const auto free = std::ranges::find_if(seen_.addresses, [](const auto& one) { return !one; });
     if (free != seen_.addresses.end()) *free = parse_address(given);
     return;

@@ -63,6 +63,12 @@ class Observer {
     Process process;
     std::optional<Store::Program> program;
   };
+  /// A link of a known process.
+  struct Held {
+    pid_t pid = 0;
+    int directory = 0;
+    std::optional<Process::Link> link;
+  };
   struct Pending {
     Image before;
     std::string named;  ///< as the call had it
@@ -90,7 +96,11 @@ class Observer {
   void look_at_messages(const Call& call, const plan::PathCall& row);
   void look_at_execution(const Call& call, Fate fate);
   std::optional<Why> anchored(const Call& call, const plan::PathArgument& argument, std::string_view text, Root root);
-  bool start_from(Known& from, int directory, std::string_view text, Root root, std::string& path);
+  bool start_from(pid_t pid, const Process& process, int directory, std::string_view text, Root root,
+                  std::string& path);
+  /// Where its working directory (AT_FDCWD) or a descriptor is, into link_.
+  std::optional<std::string_view> place_of(pid_t pid, const Process& process, int directory);
+  void let_go(pid_t pid);
   void found(std::uint32_t acts) { seen_.acts.at(seen_.count++) = acts; }
   void lost(Why why);
   std::optional<std::uint32_t> acts_of(const Call& call, const plan::PathCall& row, Root& root) const;
@@ -109,7 +119,10 @@ class Observer {
   Seen seen_;
   PathBuffer text_;
   std::array<char, kMostPath> link_{};
-  std::string last_directory_;  ///< which a descriptor led to, and was one
+  std::array<Held, 16> held_;
+  std::size_t next_held_ = 0;
+  std::array<std::string, 16> directories_;  ///< the last to which descriptors led, and which were some
+  std::size_t next_directory_ = 0;
   std::unordered_map<pid_t, Known> known_;
   std::deque<pid_t> order_;  ///< of known_, oldest first
   std::unordered_map<pid_t, Pending> pending_;

@@ -104,6 +104,29 @@ TEST_F(Observing, EveryCallOfTheTableIsSeenWithItsPaths) {
   EXPECT_GE(seen, 40);
 }
 
+/// The links of /proc that are held must tell of now: nothing says when a descriptor is closed or made another's.
+TEST_F(Observing, ADescriptorThatBecomesAnotherDirectoryIsFollowed) {
+  std::filesystem::create_directories(home_ + "/one");
+  std::filesystem::create_directories(home_ + "/two");
+  const auto got = watch([&] {
+    struct stat facts{};
+    const int one = ::open((home_ + "/one").c_str(), O_PATH | O_DIRECTORY);
+    const int two = ::open((home_ + "/two").c_str(), O_PATH | O_DIRECTORY);
+    ::fstatat(one, "first", &facts, 0);
+    ::dup2(two, one);
+    ::fstatat(one, "second", &facts, 0);
+    ::close(one);
+    ::fstatat(one, "nowhere", &facts, 0);
+    if (::fchdir(two) == 0) ::stat("third", &facts);
+    if (::chdir("../one") == 0) ::stat("fourth", &facts);
+  });
+  for (const char* path : {"/one/first", "/two/second", "/two/third", "/one/fourth"})
+    EXPECT_NE(find(got, home_ + path), nullptr) << path;
+  for (const char* path : {"/one/second", "/two/fourth", "/one/nowhere", "/two/nowhere"})
+    EXPECT_EQ(find(got, home_ + path), nullptr) << path;
+  EXPECT_EQ(lost(got, "directory-gone"), 1U);
+}
+
 TEST_F(Observing, ADescriptorNamesNothing) {
   const auto got = watch([] {
     struct stat facts{};

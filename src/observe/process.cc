@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 #include <vector>
 
@@ -23,6 +24,18 @@ iovec at(std::uint64_t address, std::size_t size) {
 
 std::string_view text_of(std::span<const std::byte> bytes) {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
+
+std::optional<std::string_view> read_link(base::FdView directory, const char* name, std::span<char> into) {
+  const auto size = kernel::readlinkat(directory, name, into);
+  if (!size || *size == into.size()) return std::nullopt;
+  return std::string_view(into.data(), *size);
+}
+
+std::array<char, 16> name_of_descriptor(int number) {
+  std::array<char, 16> name{};
+  fmt::format_to_n(name.data(), name.size() - 1, "fd/{}", number);
+  return name;
 }
 
 }  // namespace
@@ -60,21 +73,27 @@ std::optional<Process> Process::open(pid_t pid) {
 }
 
 std::optional<std::string_view> Process::link(const char* name, std::span<char> into) const {
-  const auto size = kernel::readlinkat(directory_, name, into);
-  if (!size || *size == into.size()) return std::nullopt;
-  return std::string_view(into.data(), *size);
+  return read_link(directory_, name, into);
 }
 
 std::optional<std::string_view> Process::descriptor(int number, std::span<char> into) const {
-  std::array<char, 16> name{};
-  fmt::format_to_n(name.data(), name.size() - 1, "fd/{}", number);
-  return link(name.data(), into);
+  return link(name_of_descriptor(number).data(), into);
 }
 
+std::optional<Process::Link> Process::hold(const char* name) const {
+  auto link = kernel::openat(directory_, name, O_PATH | O_NOFOLLOW);
+  if (!link) return std::nullopt;
+  return Link(std::move(*link));
+}
+
+std::optional<Process::Link> Process::hold_descriptor(int number) const {
+  return hold(name_of_descriptor(number).data());
+}
+
+std::optional<std::string_view> Process::Link::read(std::span<char> into) const { return read_link(link_, "", into); }
+
 bool Process::is_directory(int number) const {
-  std::array<char, 16> name{};
-  fmt::format_to_n(name.data(), name.size() - 1, "fd/{}", number);
-  const auto type = kernel::type_at(directory_, name.data());
+  const auto type = kernel::type_at(directory_, name_of_descriptor(number).data());
   return type && S_ISDIR(*type);
 }
 

@@ -46,6 +46,19 @@ class Process {
   /// it does not fit.
   std::optional<std::string_view> link(const char* name, std::span<char> into) const;
   std::optional<std::string_view> descriptor(int number, std::span<char> into) const;
+
+  /// One of these links, held. The kernel follows it anew each time it is read, so it tells where the process'
+  /// directory or descriptor is now; that it is held only spares the way to it. It holds nothing of what it leads to.
+  class Link {
+   public:
+    explicit Link(base::Fd link) : link_(std::move(link)) {}
+    std::optional<std::string_view> read(std::span<char> into) const;
+
+   private:
+    base::Fd link_;
+  };
+  [[nodiscard]] std::optional<Link> hold(const char* name) const;
+  [[nodiscard]] std::optional<Link> hold_descriptor(int number) const;
   /// Whether a descriptor is a directory.
   [[nodiscard]] bool is_directory(int number) const;
 

@@ -113,6 +113,7 @@ std::vector<plan::ReachedAddress> Store::addresses() const {
 
 plan::Observations Store::take(plan::Watching watching) {
   plan::Observations out{.watching = watching};
+  out.paths.reserve(paths_.size());
   for (Path& path : paths_) {
     plan::ObservedPath& entry = out.paths.emplace_back();
     entry.path = std::move(path.text);

@@ -141,6 +141,7 @@ TEST(Report, AFlagSaysAsMuchAsALineOfAManifest) {
   EXPECT_EQ(as_flag(network_grant("a.example", 22)), "--allow-domain a.example:22");
   EXPECT_EQ(as_flag("read: [/a/b]"), "--allow-read /a/b");
   EXPECT_EQ(as_flag("write: [~/x]"), "--allow-write ~/x");
+  EXPECT_EQ(as_flag("host_services: [5432]"), "--host-service 5432");
   EXPECT_EQ(as_flag("exec: all"), "exec: all");
   Report report = report_of({to(Reach::kDenied, Way::kDirect, "a.example", 22)});
   for (Denial& denial : report.denials) denial.grant = as_flag(denial.grant);

@@ -13,6 +13,8 @@ namespace step = plan::step;
 
 Sight sight_of(const plan::MountAttributes& attributes, const plan::Step& of) {
   if (of.at.line == 0) return Sight::kOwn;  // no line asked for it: every run has it
+  // What a program needs to be started, which is the system's as it is without a list.
+  if (of.reason == "interpreter" || of.reason.starts_with("exec: ")) return Sight::kOwn;
   return attributes.read_only ? Sight::kReadable : Sight::kWritable;
 }
 
@@ -107,9 +109,9 @@ std::string Inside::resolved(std::string_view path) const {
 
 bool Inside::shields_below(std::string_view directory) const {
   const std::string prefix = std::string(directory) + "/";
-  for (auto place = places_.lower_bound(prefix); place != places_.end() && place->first.starts_with(prefix); ++place)
-    if (place->second.sight == Sight::kHidden || place->second.sight == Sight::kHeld) return true;
-  return false;
+  return std::ranges::any_of(places_, [&](const auto& one) {
+    return (one.second.sight == Sight::kHidden || one.second.sight == Sight::kHeld) && one.first.starts_with(prefix);
+  });
 }
 
 Sight Inside::at(std::string_view path) const {

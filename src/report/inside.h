@@ -2,9 +2,10 @@
 #pragma once
 
 #include <cstdint>
-#include <map>
+#include <functional>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
 #include "plan/plan.h"
@@ -42,10 +43,16 @@ class Inside {
     bool covers = true;  ///< what is below it as well
   };
   void put(const plan::Step& step);
-  std::map<std::string, Place, std::less<>> places_;
+  /// Every path of a run is looked up, with each directory above it.
+  struct Hash : std::hash<std::string_view> {
+    using is_transparent = void;
+  };
+  template <class Value>
+  using ByPath = std::unordered_map<std::string, Value, Hash, std::equal_to<>>;
+  ByPath<Place> places_;
   std::vector<std::string> startable_;
   bool lists_programs_ = false;
-  std::map<std::string, std::string, std::less<>> links_;
+  ByPath<std::string> links_;
 };
 
 /// "/a" of "/a/b", "/" of "/a" and of "/".

@@ -185,6 +185,7 @@ std::string as_flag(const std::string& grant) {
   };
   if (const auto path = inner("read: [", "]")) return "--allow-read " + *path;
   if (const auto path = inner("write: [", "]")) return "--allow-write " + *path;
+  if (const auto port = inner("host_services: [", "]")) return "--host-service " + *port;
   const auto rule = inner("network: [{host: ", "}]");
   constexpr std::string_view kPort = ", port: ";
   const std::size_t at = rule ? rule->rfind(kPort) : std::string::npos;
@@ -222,6 +223,20 @@ bool fully_enforced(const std::vector<LayerLine>& layers) {
   return !layers.empty() && std::ranges::none_of(layers, short_of);
 }
 
+namespace {
+
+/// The paths are many, and no document has them.
+plan::Observations without_paths(const plan::Observations& from) {
+  return {.watching = from.watching,
+          .paths = {},
+          .programs = from.programs,
+          .lost = from.lost,
+          .losses = from.losses,
+          .complete = from.complete};
+}
+
+}  // namespace
+
 Report make_report(const plan::Plan& plan, const plan::Outcome& outcome) {
   Report report;
   report.ending = ending_of(plan, outcome);
@@ -238,7 +253,7 @@ Report make_report(const plan::Plan& plan, const plan::Outcome& outcome) {
   report.destinations = outcome.destinations;
   report.inbound = outcome.inbound;
   note_network(report);
-  report.observed = outcome.observations;
+  report.observed = without_paths(outcome.observations);
   report.lapses = outcome.lapses;
   report.degradations = plan.degradations;
   report.notes = plan.notes;

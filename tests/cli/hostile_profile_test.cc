@@ -164,5 +164,21 @@ TEST_P(HostileProfile, OneThatIsKilledForACallThatNoRunAllowsIsNotVouchedFor) {
   EXPECT_EQ(profiled("import os\nos._exit(7)\n").code, 0) << "the control: a code of its own";
 }
 
+/// Whether one that is killed had become another program is a matter of chance, and the answer must not be.
+TEST_P(HostileProfile, ChildrenThatAreKilledWhileTheyStartLeaveTheAnswerAsItIs) {
+  scene.tree().write("work/s.sh",
+                     "#!/bin/bash\n/usr/bin/true\nfor i in {1..80}; do /usr/bin/sleep 60 & kill -9 $!; done\n"
+                     "wait; exit 0\n",
+                     0755);
+  const Finished profile = scene.cordon({"profile", "./s.sh"}).run();
+  EXPECT_EQ(profile.code, 0) << profile;
+  const std::string manifest = scene.in_work("s.sh.manifest.yaml");
+  EXPECT_EQ(scene.approve(manifest).code, 0);
+  for (int i = 0; i < 3; ++i) EXPECT_EQ(scene.cordon({"profile", "--check", manifest}).run().code, 0);
+  scene.tree().write("work/s.sh", "#!/bin/bash\n/usr/bin/true\nmkdir gone; cd gone; rmdir ../gone; read x <y\nexit 0\n",
+                     0755);
+  EXPECT_EQ(scene.cordon({"profile", "./s.sh"}).run().code, 4) << "the control: a call that cannot be told";
+}
+
 }  // namespace
 }  // namespace cordon::test

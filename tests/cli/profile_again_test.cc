@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <filesystem>
+
 #include "support/promise.h"
 
 namespace cordon::test {
@@ -81,6 +83,23 @@ TEST_P(ProfileAgain, ALinkIsALineOfItsOwn) {
   EXPECT_EQ(ran.out, "CFG APP CFG\n") << ran << drafted();
 }
 
+TEST_P(ProfileAgain, ALinkWhoseMiddleLiesOutsideTheGrantIsDrafted) {
+  scene.tree().write("home/data/c", "CFG\n");
+  scene.tree().make_directory("home/other");
+  scene.tree().link("home/other/b", scene.tree().path("home/data/c"));
+  scene.tree().link("home/data/a", scene.tree().path("home/other/b"));
+  const std::string data = scene.tree().path("home/data");
+  script("read x <" + data + "/a && echo $x; exit 0\n");
+  approved("read: [" + data + "]\n");
+  EXPECT_EQ(scene.cordon({"run", manifest()}).run().out, "") << "the control: what it needs is not given";
+  EXPECT_EQ(scene.cordon({"profile", "--check", manifest()}).run().code, 4);
+  static_cast<void>(profiled());
+  EXPECT_EQ(scene.approve(manifest()).code, 0);
+  const Finished ran = scene.cordon({"run", manifest()}).run();
+  EXPECT_EQ(ran.out, "CFG\n") << ran << drafted();
+  EXPECT_EQ(scene.cordon({"profile", "--check", manifest()}).run().code, 0);
+}
+
 TEST_P(ProfileAgain, ALinkOfItsOwnDirectoryThatLeadsOutWasNotGiven) {
   scene.tree().write("home/other/secret.txt", "S\n");
   scene.tree().link("work/cache.json", scene.tree().path("home/other/secret.txt"));
@@ -106,6 +125,89 @@ TEST_P(ProfileAgain, ANameOfItsOwnTimeIsDraftedAsTheDirectoryAroundIt) {
   EXPECT_THAT(drafted(), AllOf(HasSubstr("- ./runs\n"), HasSubstr("- ./made\n"), Not(HasSubstr("./runs/"))));
   EXPECT_EQ(scene.approve(manifest()).code, 0);
   EXPECT_EQ(scene.cordon({"run", manifest()}).run().code, 0);
+}
+
+/// By its look r0 is like any name: that the next round makes r1 and has no use for r0 tells.
+TEST_P(ProfileAgain, TwoRoundsTellANameOfItsOwnTimeByWhatTheyMake) {
+  scene.tree().write("home/list.txt", "x");
+  scene.tree().make_directory("work/runs");
+  const auto program = [&](const std::string& name) {
+    scene.tree().write("work/s.sh",
+                       "#!/usr/bin/python3\nimport os\nd = 'runs/' + " + name +
+                           "\nos.makedirs(d, exist_ok=True)\nopen(os.path.expanduser('~/list.txt')).close()\n",
+                       0755);
+  };
+  const auto answered = [&](const std::vector<std::string>& questions) {
+    Running run = scene.cordon({"profile", "./s.sh"}).pty().start();
+    for (const std::string& each : questions) {
+      EXPECT_TRUE(run.expect("grant " + each + "?")) << run.seen();
+      EXPECT_TRUE(run.expect("[q]uit ")) << run.seen();
+      run.type("y\n");
+    }
+    return run.wait();
+  };
+  program("'r%d' % len(os.listdir('runs'))");
+  const Finished done = answered({"read: ~/list.txt", "read: ./runs", "write: ./runs/r0", "write: ./runs"});
+  EXPECT_THAT(done.out, HasSubstr("another name next time")) << done;
+  EXPECT_THAT(drafted(), AllOf(HasSubstr("- ./runs\n"), Not(HasSubstr("./runs/r"))));
+  std::filesystem::remove(manifest());
+  program("'same'");
+  EXPECT_THAT(answered({"read: ~/list.txt", "write: ./runs/same"}).out, Not(HasSubstr("another name next time")))
+      << "the control";
+  EXPECT_THAT(drafted(), HasSubstr("- ./runs/same\n"));
+}
+
+TEST_P(ProfileAgain, ALookAtADirectoryIsJudgedAlikeByBoth) {
+  scene.tree().make_directory("home/data");
+  scene.tree().write("home/file.txt", "x");
+  const std::string home = scene.tree().path("home");
+  const auto judged = [&](const std::string& text) {
+    script(text + "\nexit 0\n");
+    std::filesystem::remove(manifest());
+    approved("");
+    const Finished checked = scene.cordon({"profile", "--check", manifest()}).run();
+    std::filesystem::remove(manifest());
+    const Finished profile = profiled();
+    EXPECT_EQ(checked.code, 4) << text << checked;
+    EXPECT_EQ(profile.code, 4) << text << profile;
+    EXPECT_THAT(profile.err, HasSubstr("withheld"));
+    return checked.err;
+  };
+  const auto quiet = [&](const std::string& text, const std::string& lines) {
+    script(text + "\nexit 0\n");
+    std::filesystem::remove(manifest());
+    approved(lines);
+    const Finished checked = scene.cordon({"profile", "--check", manifest()}).run();
+    EXPECT_EQ(checked.code, 0) << text << checked;
+  };
+  EXPECT_THAT(judged("[ -d " + home + "/data ]"), HasSubstr("it looked for"));
+  judged("[ -d " + home + "/data ] && :; for f in " + home + "/data/*; do :; done; [ -d /etc/apt ]");
+  quiet("[ -e " + home + "/none ]", "");
+  quiet("[ -d " + scene.in_work("..") + " ]", "");  // it leads to the program: it is there
+  quiet("[ -d " + home + "/data ]", "read: [" + home + "/data]\n");
+  quiet("[ -e /usr/bin/env ]; [ -d /usr/lib ]; [ -d /proc ]", "");
+  // A file is a line of its own, by both.
+  script("[ -e " + home + "/file.txt ]\nexit 0\n");
+  std::filesystem::remove(manifest());
+  approved("");
+  EXPECT_EQ(scene.cordon({"profile", "--check", manifest()}).run().code, 4);
+  std::filesystem::remove(manifest());
+  EXPECT_EQ(profiled().code, 0);
+  EXPECT_THAT(drafted(), HasSubstr("file.txt"));
+}
+
+TEST_P(ProfileAgain, APartialListingElsewhereIsJudgedAlikeByBoth) {
+  scene.tree().write("home/data/one", "1");
+  scene.tree().write("home/data/two", "2");
+  const std::string data = scene.tree().path("home/data");
+  script("for f in " + data + "/*; do :; done; read x <" + data + "/one; exit 0\n");
+  const Finished profile = profiled();
+  EXPECT_EQ(profile.code, 4) << profile;
+  EXPECT_THAT(profile.err, HasSubstr("it will see no more"));
+  EXPECT_EQ(scene.approve(manifest()).code, 0);
+  EXPECT_EQ(scene.cordon({"profile", "--check", manifest()}).run().code, 4);
+  script("read x <" + data + "/one; exit 0\n");
+  EXPECT_EQ(scene.cordon({"profile", "--check", manifest()}).run().code, 0) << "the control: it lists nothing";
 }
 
 TEST_P(ProfileAgain, DeclinedLinesOfAnUnapprovedManifestAreTakenOut) {

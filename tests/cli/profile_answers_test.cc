@@ -124,5 +124,52 @@ TEST_P(ProfileAnswers, AProgramThatLeavesTheTerminalRawIsAskedAboutAllTheSame) {
   EXPECT_THAT(drafted(), HasSubstr("./a.txt"));
 }
 
+/// It ends by the first Ctrl-C, and what it asked for until then is asked about.
+TEST_P(ProfileAnswers, TheFirstCtrlCEndsARoundOrderly) {
+  scene.tree().write("work/a.txt", "a");
+  script("read x <a.txt; echo serving; while :; do :; done\n");
+  Running run = profiled();
+  ASSERT_TRUE(run.expect("serving")) << run.seen();
+  run.type("\x03");
+  ASSERT_TRUE(answer(run, "read: ./a.txt?", "y"));
+  EXPECT_EQ(run.wait().code, 4);
+  EXPECT_THAT(drafted(), HasSubstr("./a.txt"));
+}
+
+TEST_P(ProfileAnswers, TheSecondCtrlCEndsAtOnceAndLeavesNothing) {
+  scene.tree().write("work/a.txt", "a");
+  const std::string before = "entrypoint: ./s.sh\nread: [./kept.txt]\n";
+  scene.tree().write("work/s.sh.manifest.yaml", before);
+  const auto left = [&] {
+    std::vector<std::string> names;
+    for (const auto& entry : std::filesystem::directory_iterator(scene.in_work("."))) names.push_back(entry.path());
+    return names.size();
+  };
+  script("trap 'echo caught' INT\nread x <a.txt; echo serving; while :; do :; done\n");
+  const std::size_t names = left();
+  Running run = profiled();
+  ASSERT_TRUE(run.expect("serving")) << run.seen();
+  run.type("\x03");
+  ASSERT_TRUE(run.expect("caught")) << run.seen();
+  // Two that arrive before anybody takes the first are one to the kernel.
+  for (int i = 0; i < 20; ++i) {
+    run.type("\x03");
+    if (run.expect("no draft was written", 500)) break;
+  }
+  const Finished done = run.wait();
+  EXPECT_EQ(done.code, 130) << done;
+  EXPECT_THAT(done.out, AllOf(HasSubstr("no draft was written"), Not(HasSubstr("grant read"))));
+  EXPECT_EQ(drafted(), before);
+  EXPECT_EQ(left(), names);
+  // While it asks nothing runs any more: the first ends it.
+  script("read x <a.txt; exit 0\n");
+  Running asked = profiled();
+  ASSERT_TRUE(asked.expect("[q]uit ")) << asked.seen();
+  asked.type("\x03");
+  static_cast<void>(asked.wait());
+  EXPECT_EQ(drafted(), before);
+  EXPECT_EQ(left(), names);
+}
+
 }  // namespace
 }  // namespace cordon::test

@@ -246,5 +246,25 @@ TEST_P(ProfileCommand, WhoLeavesBeforeTheFirstAnswerGetsNoFile) {
   EXPECT_EQ(drafted(), "(no draft)");
 }
 
+TEST_P(ProfileCommand, WhoFailedByARefusedHostIsNotVouchedFor) {
+  const std::string reach = "exec 3<>/dev/tcp/example.com/443";
+  scene.tree().write("work/s.sh", "#!/bin/bash\n" + reach + "; read x <&3 || exit 3\n", 0755);
+  const Finished failed = scene.cordon({"profile", "./s.sh"}).run();
+  EXPECT_EQ(failed.code, 4) << failed;
+  EXPECT_THAT(failed.err, HasSubstr("refused 1 of its hosts"));
+  std::filesystem::remove(scene.in_work("s.sh.manifest.yaml"));
+  scene.tree().write("work/s.sh", "#!/bin/bash\n" + reach + "; read x <&3\nexit 0\n", 0755);
+  const Finished did_without = scene.cordon({"profile", "./s.sh"}).run();
+  EXPECT_EQ(did_without.code, 0) << "the control" << did_without;
+}
+
+TEST_P(ProfileCommand, AnIpv6AddressIsDraftedSoThatItsManifestLoads) {
+  scene.tree().write("work/s.sh", "#!/bin/bash\n(exec 3<>/dev/tcp/2001:db8::1/443)\nexit 0\n", 0755);
+  const Finished run = scene.cordon({"profile", "./s.sh"}).run();
+  EXPECT_THAT(run.err, HasSubstr("[2001:db8::1]:443")) << run;
+  EXPECT_EQ(scene.cordon({"validate", scene.in_work("s.sh.manifest.yaml")}).run().code, 0)
+      << scene.tree().read("work/s.sh.manifest.yaml").value_or("");
+}
+
 }  // namespace
 }  // namespace cordon::test

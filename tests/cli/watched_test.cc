@@ -114,6 +114,29 @@ TEST_P(WatchedRun, AnAddressThatWasDeniedIsToldWithTheRuleThatGrantsItWhereNoNet
   EXPECT_FALSE(told.says("127.0.0.1")) << "its own" << told;
 }
 
+TEST_P(WatchedRun, AConnectionToItsOwnLoopbackThatNobodyHearsIsTold) {
+  const auto program = [&](const std::string& text) {
+    scene.tree().write("work/s.sh", "#!/usr/bin/python3\nfrom socket import socket\n" + text, 0755);
+  };
+  program("try: socket().connect(('127.0.0.1', 9999))\nexcept OSError: pass\n");
+  const Finished told = ran({"--explain"});
+  EXPECT_TRUE(told.says("reaching 127.0.0.1:9999: nobody in the run listens there")) << told;
+  EXPECT_TRUE(told.says("host_services: [9999]")) << told;
+  program("l = socket()\nl.bind(('', 9999))\nl.listen()\nsocket().connect(('127.0.0.1', 9999))\n");
+  const Finished heard = ran({"--explain"});
+  EXPECT_FALSE(heard.says("9999")) << "the control" << heard;
+}
+
+/// Where the host's link of that name leads to what no run has, Python finds none and goes on.
+TEST_P(WatchedRun, WhatTheInterpreterLooksForInItsOwnLibrariesIsNotSuggested) {
+  scene.tree().write("work/s.sh", "#!/usr/bin/python3\nopen('missing.txt')\n", 0755);
+  scene.tree().write("home/missing.txt", "x");
+  scene.tree().link("work/missing.txt", scene.tree().path("home/missing.txt"));
+  const Finished told = scene.sandboxed("entrypoint: ./s.sh\nexec: [/usr/bin/python3]\n", {"--explain"});
+  EXPECT_TRUE(told.says("missing.txt")) << "the control" << told;
+  EXPECT_FALSE(told.says("sitecustomize")) << told;
+}
+
 TEST_P(WatchedRun, ANameThatWasLookedUpWithoutANetworkIsHintedAt) {
   scene.tree().write("work/look.py",
                      "import socket, sys\n"

@@ -53,6 +53,7 @@ Run::Loop::Loop(const plan::Plan& plan, Options& options)
       gate_(plan.exec_closed ? ExecGate::Exec::kClosed : ExecGate::Exec::kOpen),
       clock_(kernel::monotonic_ns()),
       limit_(plan.timeout_ms * kNsPerMs),
+      policy_(options.keys),
       job_(JobControl::Ability::kCannotStop, 0) {
   if (plan.watching != plan::Watching::kNothing) observer_.emplace(plan);
 }
@@ -175,12 +176,16 @@ void Run::Loop::cancel() { static_cast<void>(kernel::eventfd_raise(cancel_)); }
 base::Result<bool> Run::Loop::pass(Block block) {
   if (outcome_) return true;
   CORDON_OK(arm_timer());
+  // Whoever asked the set before, as a host does that polls for us, was told in our place.
+  const bool mounts_changed = mounts_.has_changed();
+  if (mounts_changed) block = Block::kNo;
   if (block == Block::kYes && observer_) CORDON_OK(serve_calls());
   std::array<epoll_event, kSources> events{};
   const auto count = kernel::epoll_wait(epoll_, events, block == Block::kYes ? -1 : 0);
   if (!count) return base::fail(kernel::error_at(count.error(), "the supervisor's loop"));
   std::array<std::uint32_t, kSources> ready{};
   for (const epoll_event& event : std::span(events).first(*count)) ready.at(event.data.u64) = event.events;
+  if (mounts_changed) ready.at(static_cast<std::size_t>(Source::kMounts)) = EPOLLPRI;
   for (std::size_t source = 0; source < kSources && !outcome_; ++source) {
     if (ready.at(source) != 0) CORDON_OK(handle(static_cast<Source>(source), ready.at(source)));
   }

@@ -1,12 +1,16 @@
 #include "enforce/supervise/mount_watch.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
+#include <poll.h>
 
+#include <array>
 #include <unordered_set>
 #include <variant>
 
 #include "base/text.h"
 #include "kernel/file.h"
+#include "kernel/process.h"
 
 namespace cordon::enforce::supervise {
 namespace {
@@ -72,6 +76,25 @@ MountWatch::MountWatch(const plan::Plan& plan) {
       for (const step::Stub& stub : overlay->stubs) add(overlay->target + "/" + stub.path, true);
     }
   }
+}
+
+void MountWatch::take(base::Fd table) {
+  table_ = std::move(table);
+  const std::string path = fmt::format("/proc/self/fd/{}", table_.get());
+  if (auto again = kernel::openat(kernel::kHere, path.c_str(), O_RDONLY)) opened_again_ = std::move(*again);
+}
+
+void MountWatch::close() {
+  table_.reset();
+  opened_again_.reset();
+}
+
+bool MountWatch::has_changed() const {
+  if (!table_.valid()) return false;
+  if (!opened_again_.valid()) return true;  // cannot be told: it is read
+  std::array table{pollfd{.fd = opened_again_.get(), .events = POLLPRI, .revents = 0}};
+  const auto count = kernel::poll(table, 0);
+  return !count || *count != 0;
 }
 
 std::optional<plan::Lapse> MountWatch::first_lost(std::string_view mountinfo) const {

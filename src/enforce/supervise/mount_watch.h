@@ -23,9 +23,13 @@ class MountWatch {
  public:
   explicit MountWatch(const plan::Plan& plan);
 
-  void take(base::Fd table) { table_ = std::move(table); }
-  void close() { table_.reset(); }
+  void take(base::Fd table);
+  void close();
   [[nodiscard]] base::FdView fd() const { return table_; }
+
+  /// Whether the table has changed since this was asked, whoever has been told meanwhile: each opening of it tells
+  /// once, and fd()'s tells a host that polls a set with it in.
+  [[nodiscard]] bool has_changed() const;
 
   /// Reads the table; the first mount of the plan that is not in it any more, as what is to be said of it.
   [[nodiscard]] base::Result<std::optional<plan::Lapse>> look() const;
@@ -40,6 +44,7 @@ class MountWatch {
   };
   std::vector<Planned> planned_;
   base::Fd table_;
+  base::Fd opened_again_;  ///< for has_changed() alone; may be closed
 };
 
 }  // namespace cordon::enforce::supervise

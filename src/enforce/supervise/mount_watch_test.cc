@@ -3,6 +3,7 @@
 #include "enforce/supervise/mount_watch.h"
 
 #include <gtest/gtest.h>
+#include <poll.h>
 
 #include <algorithm>
 #include <cstdlib>
@@ -124,6 +125,30 @@ TEST(Mounts, ASecretThatTheHostRewritesByRenameEndsTheRunBeforeItIsRead) {
       fs::rename(project.path() + "/.tmp", project.path() + "/secret");
     });
     expect_lapse(ended, "/w/secret");
+  });
+}
+
+/// A host that asks our set with its own poll() is told of the change, and the table tells of it once.
+TEST(Mounts, ALapseIsSeenWhereAHostsOwnLoopDrivesTheRun) {
+  as_root_and_as_a_user([] {
+    const Project project;
+    Heard heard;
+    auto started = Run::start(project.plan(std::string("echo ready; ") + kWaitAndRead), listening(heard));
+    ASSERT_TRUE(started);
+    for (bool done = false;;) {
+      pollfd one{.fd = started->poll_fd().get(), .events = POLLIN, .revents = 0};
+      ASSERT_EQ(poll(&one, 1, 20'000), 1);
+      const auto over = started->service();
+      ASSERT_TRUE(over);
+      if (*over) break;
+      if (done || !heard.out.contains("ready")) continue;
+      done = true;
+      std::ofstream(project.path() + "/.tmp") << "the new secret\n";
+      fs::rename(project.path() + "/.tmp", project.path() + "/secret");
+    }
+    const auto outcome = started->wait();
+    ASSERT_TRUE(outcome);
+    expect_lapse({*outcome, heard}, "/w/secret");
   });
 }
 

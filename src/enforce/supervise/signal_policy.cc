@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <csignal>
+#include <utility>
 
 namespace cordon::enforce::supervise {
 namespace {
@@ -27,7 +28,10 @@ Reaction SignalPolicy::on_signal(int signal, Origin origin, std::uint64_t runnin
     if (is_one_of(kStops, signal)) return {What::kStop, signal};
     return asks || signal == SIGQUIT ? Reaction{What::kEnd, signal} : Reaction{};
   }
-  if (origin == Origin::kKernel) return {};
+  if (origin == Origin::kKernel) {
+    const bool second = signal == SIGINT && std::exchange(interrupted_, true);
+    return second && keys_ == Keys::kSecondEnds ? Reaction{What::kEnd, signal} : Reaction{};
+  }
   if (asks) return request(signal, running_ns);
   // A stop passed on late would stop a target that was continued meanwhile, for nobody to continue it.
   if (is_one_of(kStops, signal) && origin == Origin::kUnknown) return {};

@@ -1,6 +1,7 @@
 // What becomes of a signal that reaches the supervisor of a foreground run. Pure: no signal is sent here.
 //
-//   a key (Ctrl-C, Ctrl-Z, Ctrl-\), a hangup      the kernel sent it to the target's group too: nothing to do
+//   a key (Ctrl-C, Ctrl-Z, Ctrl-\), a hangup      the kernel sent it to the target's group too: nothing to do; where
+//                                                 Keys say so the second Ctrl-C ends the run
 //   kill(1), a service manager, a CI runner       passed on; of INT, TERM and HUP only the first, and the second one,
 //   or
 //                                                 ten seconds after the first, ends the run
@@ -30,8 +31,16 @@ struct Reaction {
   friend bool operator==(const Reaction&, const Reaction&) = default;
 };
 
+/// Whom the keys are for.
+enum class Keys : std::uint8_t {
+  kTarget,      ///< an editor or a prompt that lives on after Ctrl-C
+  kSecondEnds,  ///< a target that does not end by the first Ctrl-C is ended by the second
+};
+
 class SignalPolicy {
  public:
+  explicit SignalPolicy(Keys keys = Keys::kTarget) : keys_(keys) {}
+
   static constexpr std::uint64_t kPatienceNs = 10'000'000'000;
   /// Senders that signal a process and then its group (timeout(1)), or TERM and HUP together (systemd), ask once.
   static constexpr std::uint64_t kSameRequestNs = 50'000'000;
@@ -53,6 +62,8 @@ class SignalPolicy {
  private:
   Reaction request(int signal, std::uint64_t running_ns);
 
+  Keys keys_;
+  bool interrupted_ = false;
   bool executed_ = false;
   int requested_ = 0;
   std::uint64_t requested_at_ = 0;

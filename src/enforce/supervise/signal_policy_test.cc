@@ -27,6 +27,15 @@ TEST(SignalPolicy, AKeyIsNeitherPassedOnNorCounted) {
   EXPECT_EQ(policy.next(), std::nullopt);
 }
 
+TEST(SignalPolicy, WhereItIsToTheSecondCtrlCEndsTheRun) {
+  SignalPolicy policy(Keys::kSecondEnds);
+  policy.executed();
+  EXPECT_EQ(policy.on_signal(SIGTSTP, Origin::kKernel, kSecond), Reaction{});
+  EXPECT_EQ(policy.on_signal(SIGINT, Origin::kKernel, kSecond), Reaction{});
+  EXPECT_EQ(policy.on_signal(SIGQUIT, Origin::kKernel, kSecond), Reaction{});
+  EXPECT_EQ(policy.on_signal(SIGINT, Origin::kKernel, kSecond + 1), (Reaction{What::kEnd, SIGINT}));
+}
+
 TEST(SignalPolicy, TheFirstRequestIsPassedOnAndTheSecondEndsTheRun) {
   SignalPolicy policy = running();
   EXPECT_EQ(policy.on_signal(SIGTERM, Origin::kOutside, kSecond), (Reaction{What::kForward, SIGTERM}));

@@ -26,6 +26,7 @@
 #include "base/result.h"
 #include "enforce/launch/start.h"
 #include "enforce/outlet/question.h"
+#include "enforce/supervise/signal_policy.h"
 #include "plan/outcome.h"
 #include "plan/plan.h"
 
@@ -66,6 +67,7 @@ struct Options {
   StdinMode stdin_mode = StdinMode::kInherit;
   base::Fd stdin_fd;  ///< kGiven; closed once the target has it
   Terminal terminal = Terminal::kUntouched;
+  Keys keys = Keys::kTarget;  ///< Terminal::kForeground only
   /// Where the journals of mount points lie (enforce/hold); a plan with a HoldPoint needs it.
   std::string hold_registry;
   /// Names the control group of a plan with limits (cgroup::is_run_id); "": one that nobody else has.

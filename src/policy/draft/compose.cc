@@ -27,7 +27,9 @@ void add_path(std::vector<PathGrant>& to, const std::string& path, const Anchors
 /// By where it really lies: a link below a grant leads to what the grant does not show.
 bool gives(const PathGrant& grant, const Want& want) {
   if (grant.path.empty()) return false;
-  if (within(want.real, grant.path)) return within(want.path, grant.path) || want.path == want.real;
+  const bool whole_way =
+      std::ranges::all_of(want.through, [&](const std::string& link) { return within(link, grant.path); });
+  if (within(want.real, grant.path)) return (within(want.path, grant.path) && whole_way) || want.path == want.real;
   return within(want.path, grant.path) && want.real.ends_with(std::string_view(want.path).substr(grant.path.size()));
 }
 
@@ -50,6 +52,11 @@ bool covers(const Want& other, const Want& want) {
   if (!other.directory || other.only_seen) return false;
   if (other.path == want.path) return other.access != want.access;
   if (!within(want.real, other.real)) return false;
+  const bool whole_way = std::ranges::all_of(want.through, [&](const std::string& link) {
+    return within(link, other.path) || within(link, other.real) ||
+           std::ranges::find(other.through, link) != other.through.end();
+  });
+  if (!whole_way) return false;
   // A link is there only where the line gives its own name as well.
   return within(want.path, other.path) || (within(want.path, other.real) && want.real != other.real);
 }

@@ -14,6 +14,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -44,8 +45,9 @@ struct Evidence {
 /// One line that the draft would have.
 struct Want {
   Access access = Access::kRead;
-  std::string path;  ///< absolute, as it was named
-  std::string real;  ///< where it leads here
+  std::string path;                  ///< absolute, as it was named
+  std::string real;                  ///< where it leads here
+  std::vector<std::string> through;  ///< the links on the way, where they lie: each is there only where a line gives it
   Purpose purpose = Purpose::kOther;
   Evidence evidence;
   bool directory = true;
@@ -94,9 +96,10 @@ struct Watched {
   const Policy& policy;    ///< it ran under this one, resolved
   const plan::Plan& plan;  ///< and so had this
   const plan::Outcome& outcome;
-  const plan::HostFacts& facts;  ///< with answers about paths_to_ask()
-  std::string project;           ///< real: the directory that the program belongs to
-  std::string_view script;       ///< the entrypoint's text, or ""
+  const plan::HostFacts& facts;         ///< with answers about paths_to_ask()
+  std::string project;                  ///< real: the directory that the program belongs to
+  std::string_view script;              ///< the entrypoint's text, or ""
+  std::span<const PathGrant> standing;  ///< lines under write: that a person wrote, approved or not
   Starter starter = Starter::kItself;
   std::int64_t began_ns = 0;  ///< since the epoch: what is younger was made by the run
   Forwarding forwarding = Forwarding::kRefused;
@@ -110,6 +113,10 @@ Proposal propose(const Watched& run);
 /// Of the addresses that the run named those that the broker heard nothing of: all where there is none; else datagrams,
 /// and connections that no packet left for. Not the sandbox itself, and not the broker's own.
 std::vector<plan::ReachedAddress> not_carried(const plan::Outcome& outcome);
+
+/// Of the addresses of its own loopback those that the run connected to and whose port nothing in it was seen to bind:
+/// nobody listens there, and a server of the host's does not. Not the ports that the kernel deals out.
+std::vector<plan::ReachedAddress> unheard(const plan::Plan& plan, const plan::Outcome& outcome);
 
 /// How a path is written so that the manifest can move: below the manifest's directory "./x", below home "~/x".
 struct Anchors {

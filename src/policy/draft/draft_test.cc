@@ -53,7 +53,44 @@ TEST_F(Draft, OneThatCouldNotBeListedIsTheFilesThatWereNamedInItOrIsFlagged) {
   reads("/home/me/data/a.csv");
   const Proposal narrow = propose();
   EXPECT_THAT(lines(narrow), ElementsAre("read /home/me/data/a.csv", "read /home/me/data/b.csv"));
-  EXPECT_THAT(remarks(narrow.flagged), ElementsAre("directory-not-listed /home/me/data"));
+  EXPECT_THAT(remarks(narrow.flagged), ElementsAre("directory-not-listed /home/me/data")) << "how Python imports";
+  EXPECT_THAT(narrow.withheld, IsEmpty());
+  program = "/usr/bin/ls";
+  lists("/home/me/data");
+  const Proposal other = propose();
+  EXPECT_THAT(remarks(other.withheld), ElementsAre("directory-not-listed /home/me/data"));
+  EXPECT_THAT(other.flagged, IsEmpty());
+}
+
+TEST_F(Draft, ALinkWhoseMiddleLiesElsewhereIsALineOfItsOwn) {
+  bind("/srv/data", "read: /srv/data", true);
+  directory("/srv/data");
+  file("/srv/data/c");
+  link("/srv/data/a", "/srv/data/c");
+  facts.paths.at("/srv/data/a").hops = {{.at = "/srv/data/a", .target = "c"}};
+  lists("/srv/data");
+  reads("/srv/data/a");
+  EXPECT_THAT(lines(propose()), ElementsAre("read /srv/data")) << "the control: its whole way lies in the directory";
+  facts.paths.at("/srv/data/a").hops = {{.at = "/srv/data/a", .target = "/opt/x/b"},
+                                        {.at = "/opt/x/b", .target = "/srv/data/c"}};
+  EXPECT_THAT(lines(propose()), ElementsAre("read /srv/data", "read /srv/data/a"));
+  EXPECT_FALSE(propose().wants.back().was_given) << "its middle was not there";
+  Proposal out = propose();
+  Policy base;
+  base.read = {{.written = "/srv/data", .path = "/srv/data", .at = {}}};
+  drop_given(out, base);
+  EXPECT_THAT(lines(out), ElementsAre("read /srv/data/a"));
+}
+
+TEST_F(Draft, AFileThatIsALineAlreadyNeedsNoDirectoryThoughNobodyApprovedIt) {
+  directory("/srv/data");
+  file("/srv/data/log.txt");
+  writes("/srv/data/log.txt");
+  EXPECT_THAT(lines(propose()), ElementsAre("write /srv/data")) << "the control";
+  standing = {{.written = "/srv/data/log.txt", .path = "/srv/data/log.txt", .at = {}}};
+  EXPECT_THAT(lines(propose()), ElementsAre("write /srv/data/log.txt"));
+  seen("/srv/data/log.txt", plan::kActWrite, {"rename"});
+  EXPECT_THAT(lines(propose()), ElementsAre("write /srv/data")) << "a new file in its place needs the directory";
 }
 
 TEST_F(Draft, WhatTheJavaMachineKeepsInTmpIsInNoDraft) {

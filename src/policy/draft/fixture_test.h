@@ -78,7 +78,7 @@ class Draft : public testing::Test {
   /// Whatever was not put there does not exist.
   void seen(const std::string& path, std::uint32_t acts, std::vector<std::string> calls = {"openat"}) {
     outcome.observations.paths.push_back(
-        {.path = path, .acts = acts, .count = 1, .programs = {"/usr/bin/python3.11"}, .calls = std::move(calls)});
+        {.path = path, .acts = acts, .count = 1, .programs = {program}, .calls = std::move(calls)});
   }
   void reads(const std::string& path) { seen(path, plan::kActRead); }
   void lists(const std::string& path) { seen(path, plan::kActEnumerate); }
@@ -108,6 +108,7 @@ class Draft : public testing::Test {
                                    .facts = facts,
                                    .project = std::string(kProject),
                                    .script = script,
+                                   .standing = standing,
                                    .starter = starter,
                                    .began_ns = 1'000,
                                    .forwarding = forwarding});
@@ -131,6 +132,8 @@ class Draft : public testing::Test {
   plan::Plan plan;
   plan::Outcome outcome;
   std::string script;
+  std::string program = "/usr/bin/python3.11";
+  std::vector<PathGrant> standing;
   Forwarding forwarding = Forwarding::kRefused;
   Starter starter = Starter::kItself;
 };

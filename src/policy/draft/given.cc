@@ -51,6 +51,12 @@ bool Given::holds(const Places& places, std::string_view path) {
   }
 }
 
+bool Given::led_to(std::string_view path, const plan::PathFact& fact) const {
+  const auto there = [&](std::string_view at) { return for_reading(at) || always(at) || holds(links_, at); };
+  return (path == fact.real || there(path)) && (for_reading(fact.real) || always(fact.real)) &&
+         std::ranges::all_of(fact.hops, [&](const plan::LinkHop& hop) { return there(hop.at); });
+}
+
 bool Given::scratch(std::string_view path) const {
   for (std::string_view at = path;; at = parent_of(at)) {
     const std::string place(at);

@@ -6,6 +6,7 @@
 #include <string_view>
 #include <unordered_set>
 
+#include "plan/host_facts.h"
 #include "plan/plan.h"
 
 namespace cordon::policy::draft {
@@ -18,11 +19,9 @@ class Given {
   [[nodiscard]] bool always(std::string_view path) const { return holds(always_, path); }
   [[nodiscard]] bool for_reading(std::string_view path) const { return holds(read_, path) || for_writing(path); }
   [[nodiscard]] bool for_writing(std::string_view path) const { return holds(write_, path); }
-  /// The path was there, with what it leads to: a link has to be given itself, and so has what is behind it.
-  [[nodiscard]] bool led_to(std::string_view path, std::string_view real) const {
-    const bool there = path == real || for_reading(path) || holds(links_, path);
-    return there && (for_reading(real) || always(real));
-  }
+  /// The path was there, with what it leads to: each link on the way has to be given itself, and so has what is behind
+  /// the last.
+  [[nodiscard]] bool led_to(std::string_view path, const plan::PathFact& fact) const;
   /// In a directory that is the run's own and empty when it begins: /tmp, the private home.
   [[nodiscard]] bool scratch(std::string_view path) const;
 

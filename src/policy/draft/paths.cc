@@ -71,6 +71,10 @@ bool may_hold_secrets(std::string_view name) {
          std::ranges::any_of(kEnds, [&](std::string_view end) { return name.ends_with(end); });
 }
 
+void pass_links(const PathFact& fact, Want& want) {
+  for (const plan::LinkHop& hop : fact.hops) want.through.push_back(hop.at);
+}
+
 bool is_present(const PathFact& fact) { return fact.state == PathState::kPresent; }
 
 }  // namespace
@@ -175,7 +179,8 @@ void Paths::take_write(const ObservedPath& one, const PathFact& known) {
   const bool stands = is_present(known) && planner::is_directory(known) && !born_in_the_run(known);
   if (makes && stands && only_uses(one, {"mkdir"})) return;
   // What stands there and is a line of its own is written without its directory.
-  const bool is_line = std::ranges::find(run_.policy.write, one.path, &PathGrant::path) != run_.policy.write.end();
+  const bool is_line = std::ranges::find(run_.policy.write, one.path, &PathGrant::path) != run_.policy.write.end() ||
+                       std::ranges::find(run_.standing, one.path, &PathGrant::path) != run_.standing.end();
   if (is_line && is_present(known) && planner::is_regular(known) && !born_in_the_run(known) &&
       only_uses(one, {"open", "creat", "truncate", "ftruncate"}))
     return write_file(one, known);
@@ -210,6 +215,7 @@ void Paths::write_at(const std::string& place, const ObservedPath& one) {
             .evidence = {},
             .directory = true,
             .was_given = given_.for_writing(place) || given_.scratch(place)};
+  if (directory != nullptr) pass_links(*directory, want);
   want.purpose = purpose_of(want.real, run_.project, run_.facts);
   if (is_hidden_in_home(place, run_.facts) && !is_below_project(want.real) && given_.scratch(place)) {
     auto& [kept, seen] = home_writes_.try_emplace(place, want, ObservedPath{}).first->second;
@@ -230,6 +236,7 @@ void Paths::write_file(const ObservedPath& one, const PathFact& known) {
             .evidence = {},
             .directory = false,
             .was_given = given_.for_writing(one.path)};
+  pass_links(known, want);
   add(writes_, std::move(want), one);
 }
 
@@ -260,7 +267,8 @@ void Paths::read_at(const ObservedPath& one, const PathFact& known) {
             .purpose = purpose_of(known.real, run_.project, run_.facts),
             .evidence = {},
             .directory = directory,
-            .was_given = given_.led_to(one.path, known.real)};
+            .was_given = given_.led_to(one.path, known)};
+  pass_links(known, want);
   const bool looked_at = is_looked_at_only(one.acts);
   Floor floor = floor_of(Access::kRead, one.path, run_.facts);
   if (floor.empty()) floor = floor_of(Access::kRead, known.real, run_.facts);
@@ -339,11 +347,19 @@ void Paths::settle_refused_listings() {
              !is_looked_at_only(pair.second.evidence.acts);
     };
     const bool narrow = std::ranges::any_of(reads_, below) || std::ranges::any_of(writes_, below);
-    if (narrow) dropped.push_back(path);
-    flag("read", path, narrow ? "directory-not-listed" : "whole-directory",
-         narrow ? "it tried to list it and could not; only what it named below is in the draft, so it will see no more"
-                : "it tried to list it and could not, so which files it needs is not known: the line gives all that is "
-                  "below");
+    if (!narrow) {
+      flag("read", path, "whole-directory",
+           "it tried to list it and could not, so which files it needs is not known: the line gives all that is below");
+      continue;
+    }
+    dropped.push_back(path);
+    constexpr std::string_view kCode = "directory-not-listed";
+    constexpr std::string_view kWhy =
+        "it tried to list it and could not; only what it named below is in the draft, so it will see no more";
+    if (is_of_the_importer(want.evidence.programs))
+      flag("read", path, std::string(kCode), std::string(kWhy));
+    else
+      withhold(Access::kRead, path, kCode, std::string(kWhy));
   }
   for (const std::string& path : dropped) reads_.erase(path);
 }

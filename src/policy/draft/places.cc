@@ -73,6 +73,12 @@ Purpose purpose_of(std::string_view path, std::string_view project, const plan::
   return Purpose::kOther;
 }
 
+bool is_of_the_importer(const std::vector<std::string>& programs) {
+  return !programs.empty() && std::ranges::all_of(programs, [](const std::string& program) {
+    return program.substr(program.rfind('/') + 1).starts_with("python");
+  });
+}
+
 bool is_bytecode(std::string_view path) {
   if (path.ends_with(".pyc")) return true;
   return path.ends_with("/__pycache__") || path.contains("/__pycache__/");

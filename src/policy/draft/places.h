@@ -18,6 +18,9 @@ Floor floor_of(Access access, std::string_view path, const plan::HostFacts& fact
 
 Purpose purpose_of(std::string_view path, std::string_view project, const plan::HostFacts& facts);
 
+/// Python alone: listing a directory is how it looks for modules there.
+bool is_of_the_importer(const std::vector<std::string>& programs);
+
 /// What Python keeps beside its modules: made anew where it is missing, and a place to plant code in.
 bool is_bytecode(std::string_view path);
 

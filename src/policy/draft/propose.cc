@@ -65,6 +65,10 @@ bool is_the_sandbox_itself(const network::Address& address) {
   return std::ranges::any_of(kBlocks, [&](const network::Block& block) { return block.contains(address); });
 }
 
+bool only_binds(const plan::ReachedAddress& one) {
+  return std::ranges::all_of(one.calls, [](const std::string& call) { return call == "bind"; });
+}
+
 bool stands_for_a_name(std::string_view text) {
   const auto address = network::read_address(text);
   return address && (network::kSyntheticIpv4.contains(*address) || network::kSyntheticIpv6.contains(*address));
@@ -202,13 +206,33 @@ std::vector<std::string> paths_to_ask(const plan::Observations& observations, co
   return {out.begin(), out.end()};
 }
 
+std::vector<plan::ReachedAddress> unheard(const plan::Plan& plan, const plan::Outcome& outcome) {
+  constexpr std::uint16_t kDns = 53, kDealtOut = 32'768;
+  if (plan.engine == plan::Engine::kLandlock) return {};  // its loopback is the host's
+  std::set<std::uint16_t> heard{kDns};
+  for (const plan::ReachedAddress& one : outcome.reached)
+    if (std::ranges::find(one.calls, "bind") != one.calls.end()) heard.insert(one.port);
+  for (const plan::Step& step : plan.steps)
+    if (const auto* listen = std::get_if<plan::step::Listen>(&step.act)) heard.insert(listen->port);
+  if (plan.egress) heard.insert(plan.egress->host_services.begin(), plan.egress->host_services.end());
+  std::vector<plan::ReachedAddress> out;
+  for (const plan::ReachedAddress& one : outcome.reached) {
+    const auto address = network::read_address(one.address);
+    const bool connects = std::ranges::find(one.calls, "connect") != one.calls.end();
+    if (!address || !is_the_sandbox_itself(*address) || !connects) continue;
+    if (one.port < kDealtOut && !heard.contains(one.port)) out.push_back(one);
+  }
+  return out;
+}
+
 std::vector<plan::ReachedAddress> not_carried(const plan::Outcome& outcome) {
   constexpr std::uint16_t kDns = 53;
   std::vector<plan::ReachedAddress> out;
   for (const plan::ReachedAddress& one : outcome.reached) {
     const auto address = network::read_address(one.address);
-    if (!address || is_the_sandbox_itself(*address)) continue;
-    const bool sent = std::ranges::any_of(one.calls, [](const std::string& call) { return call != "connect"; });
+    if (!address || is_the_sandbox_itself(*address) || only_binds(one)) continue;
+    const bool sent =
+        std::ranges::any_of(one.calls, [](const std::string& call) { return call != "connect" && call != "bind"; });
     // connect(2) with such an address is a connection to a name, or a question for the route.
     if (stands_for_a_name(one.address) && (!sent || one.port == kDns)) continue;
     const bool carried = std::ranges::any_of(outcome.destinations, [&](const Destination& other) {
@@ -237,6 +261,17 @@ Proposal propose(const Watched& run) {
                            .reason = fmt::format("it started {}; a list of programs under exec: allows no others",
                                                  names_of(out.started))});
   Destinations(run, out).take();
+  for (const plan::ReachedAddress& one : unheard(run.plan, run.outcome))
+    out.flagged.push_back(
+        {.kind = "network",
+         .path = {},
+         .host = one.address,
+         .port = one.port,
+         .code = "own-loopback",
+         .reason =
+             fmt::format("nobody in the run listens there, and its loopback is its own; to reach a server of this "
+                         "host's: host_services: [{}]",
+                         one.port)});
   out.env = env_of(run, out, paths.needs_home());
   return out;
 }
