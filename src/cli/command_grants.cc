@@ -19,11 +19,6 @@ using policy::config::lies_in;
 
 constexpr std::array kDenyFlags = {"--deny-read", "--deny-exec"};
 
-base::Result<void, Stop> refuse(const Arguments& arguments, std::string code, std::string message, std::string mend) {
-  return base::fail(stop(
-      report::refused_usage(std::move(code), std::move(message), std::move(mend), usage_line(*arguments.command, 78))));
-}
-
 base::Result<std::string, Stop> absolute(const Arguments& arguments, const FlagPlaces& places, const std::string& flag,
                                          const std::string& path) {
   const auto here = base::AbsPath::parse(places.working_directory);
@@ -31,7 +26,7 @@ base::Result<std::string, Stop> absolute(const Arguments& arguments, const FlagP
   if (text == "~" || text.starts_with("~/")) text = places.home + text.substr(1);
   const auto joined = here && !text.empty() ? here->join(text) : std::nullopt;
   if (joined) return joined->str();
-  auto refused = refuse(arguments, "path-malformed", fmt::format("{} needs a path", flag), flag + " PATH");
+  auto refused = refuse_usage(arguments, "path-malformed", fmt::format("{} needs a path", flag), flag + " PATH");
   return base::fail(std::move(refused).error());
 }
 
@@ -41,7 +36,7 @@ base::Result<void, Stop> limit_time(const Arguments& arguments, policy::Limits& 
   limits.timeout_at = {.span = {}, .source = "--timeout"};
   const auto parsed = policy::manifest::parse_duration_ms(limits.timeout);
   if (!parsed || *parsed == 0)
-    return refuse(arguments, "bad-timeout", fmt::format("--timeout {} is no time", base::shown(limits.timeout)),
+    return refuse_usage(arguments, "bad-timeout", fmt::format("--timeout {} is no time", base::shown(limits.timeout)),
                   "--timeout 90s, 20m or 2h");
   limits.timeout_ms = *parsed;
   return {};
@@ -52,7 +47,7 @@ base::Result<void, Stop> add_words(const Arguments& arguments, const char* flag,
                                    std::vector<policy::Text>& out) {
   for (const std::string& value : arguments.values(flag)) {
     if (const auto fault = policy::manifest::check_value(rule, value))
-      return refuse(arguments, fault->code, fmt::format("{} {}", flag, fault->message), fault->hint);
+      return refuse_usage(arguments, fault->code, fmt::format("{} {}", flag, fault->message), fault->hint);
     out.push_back({value, {.span = {}, .source = flag}});
   }
   return {};
@@ -67,7 +62,7 @@ base::Result<void, Stop> limit_resources(const Arguments& arguments, policy::Lim
     const auto fault = manifest::check_value(rule, written);
     at = {.span = {}, .source = flag};
     if (!fault) return written;
-    auto refused = refuse(arguments, fault->code, fmt::format("{} {}", flag, fault->message), fault->hint);
+    auto refused = refuse_usage(arguments, fault->code, fmt::format("{} {}", flag, fault->message), fault->hint);
     return base::fail(std::move(refused).error());
   };
   if (arguments.has("--memory")) {
@@ -92,6 +87,25 @@ void add(const std::vector<policy::config::Path>& from, std::vector<PathGrant>& 
 }
 
 }  // namespace
+
+base::Result<void, Stop> refuse_usage(const Arguments& arguments, std::string code, std::string message,
+                                      std::string mend) {
+  return base::fail(stop(
+      report::refused_usage(std::move(code), std::move(message), std::move(mend), usage_line(*arguments.command, 78))));
+}
+
+base::Result<bool, Stop> shares_caches(const Arguments& arguments) {
+  const std::string kind = arguments.has("--cache") ? arguments.value("--cache") : "private";
+  if (kind == "private" || kind == "shared") return kind == "shared";
+  auto refused = refuse_usage(arguments, "unknown-cache", fmt::format("--cache {} is none", base::shown(kind)),
+                              "--cache private, or --cache shared");
+  return base::fail(std::move(refused).error());
+}
+
+void share_cache(const policy::ecosystem::Root& cache, policy::Policy& policy) {
+  const std::string& path = cache.path.str();
+  policy.write.push_back({.written = path, .path = path, .at = {.span = {}, .source = "caches, by --cache shared"}});
+}
 
 base::Result<std::vector<std::string>, Stop> denied_places(const Arguments& arguments,
                                                            const policy::config::Merged& config,

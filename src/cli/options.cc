@@ -47,6 +47,8 @@ constexpr OptionRow kAllow = of_command(
     "--allow", "WHAT", "nested-sandbox: user namespaces and mounts inside, for Chromium or bubblewrap", Times::kMany);
 constexpr OptionRow kDevice =
     of_command("--device", "PATH", "let the command use this device: /dev/kvm", Times::kMany, Complete::kFile);
+constexpr OptionRow kCache =
+    of_command("--cache", "KIND", "private (caches of this run's project), or shared: your own, written in place");
 constexpr OptionRow kAllowExec =
     of_command("--allow-exec", "PATH", "show this tree, to be executed from", Times::kMany, Complete::kFile, "-e");
 constexpr OptionRow kDenyRead =
@@ -79,6 +81,7 @@ constexpr std::array kOfBoth = {
     kPublish,
     kHostService,
     kAllowRead,
+    kCache,
     kAllowWrite,
     kAllowWx,
     kAllow,

@@ -156,6 +156,21 @@ TEST_P(CommandMode, APersonsOwnCommitArrives) {
   EXPECT_THAT(git("log --oneline").out, HasSubstr("two")) << commit;
 }
 
+TEST_P(CommandMode, ItsCachesAreTheProjectsOwnUntilAFlagSharesThem) {
+  const Project project(scene);
+  scene.tree().make_directory("home/.cache/go-build");
+  const std::string write = "cp /usr/bin/true ~/.cache/go-build/t && ~/.cache/go-build/t && echo started";
+  const Finished own = project.run({"--profile", "go"}, write);
+  EXPECT_EQ(own.out, "started\n") << own;
+  EXPECT_FALSE(scene.tree().exists("home/.cache/go-build/t"));
+  const Finished shared = project.run({"--profile", "go", "--cache", "shared"}, write);
+  EXPECT_EQ(shared.out, "") << "no place of the host is written and started from" << shared;
+  EXPECT_TRUE(scene.tree().exists("home/.cache/go-build/t")) << shared;
+  const Finished odd = project.run({"--cache", "mine"}, "true");
+  EXPECT_EQ(odd.code, 125) << odd;
+  EXPECT_TRUE(odd.says("--cache shared")) << odd;
+}
+
 TEST_P(CommandMode, AToolchainWithoutItsCachesRefusesNothing) {
   const Project project(scene);
   scene.tree().write("home/.local/share/pnpm/tool", "#!/bin/sh\necho tool\n", 0755);
