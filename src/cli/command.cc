@@ -129,7 +129,7 @@ base::Result<std::vector<std::string>, Stop> Setup::profile_names(const ConfigFi
   }
   for (const ecosystem::Profile& one : ecosystem::profiles()) names.emplace_back(one.name);
   auto refused = refuse_usage(arguments_, "unknown-profile", fmt::format("there is no profile {}", base::shown(word)),
-                        fmt::format("one of {}, or one of your configuration", base::join(names, ", ")));
+                              fmt::format("one of {}, or one of your configuration", base::join(names, ", ")));
   return base::fail(std::move(refused).error());
 }
 
@@ -166,7 +166,7 @@ base::Result<void, Stop> Setup::choose_mode() {
     const auto named = ecosystem::workspace_mode(asked);
     if (!named)
       return refuse_usage(arguments_, "unknown-workspace", fmt::format("--workspace {} is none", base::shown(asked)),
-                    "--workspace view, live, write or review");
+                          "--workspace view, live, write or review");
     mode = *named;
   }
   if (mode == WorkspaceMode::kInteractive) {
@@ -182,7 +182,7 @@ base::Result<void, Stop> Setup::choose_mode() {
   if (const std::string obstacle = needs_view ? view_obstacle() : std::string(); !obstacle.empty()) {
     if (!asked.empty())
       return refuse_usage(arguments_, "no-view", fmt::format("there can be no view of the workspace: {}", obstacle),
-                    "--workspace live, or --workspace write");
+                          "--workspace live, or --workspace write");
     run_.fallback = obstacle;
     mode = WorkspaceMode::kLive;
   }
@@ -216,7 +216,7 @@ base::Result<void, Stop> Setup::hold_workspace() {
   run_.fallback = "another run of the same job has its view";
   if (arguments_.has("--workspace"))
     return refuse_usage(arguments_, "view-held", fmt::format("{} of this workspace", run_.fallback),
-                  "one after the other, or --workspace live");
+                        "one after the other, or --workspace live");
   command().mode = policy::WorkspaceMode::kLive;
   return {};
 }

@@ -37,7 +37,7 @@ base::Result<void, Stop> limit_time(const Arguments& arguments, policy::Limits& 
   const auto parsed = policy::manifest::parse_duration_ms(limits.timeout);
   if (!parsed || *parsed == 0)
     return refuse_usage(arguments, "bad-timeout", fmt::format("--timeout {} is no time", base::shown(limits.timeout)),
-                  "--timeout 90s, 20m or 2h");
+                        "--timeout 90s, 20m or 2h");
   limits.timeout_ms = *parsed;
   return {};
 }

@@ -122,6 +122,9 @@ constexpr auto kRunFlags = joined(
         OptionRow{"--report", "FILE", "write what became of the run to FILE, as JSON", Times::kOnce, Complete::kFile},
         OptionRow{"--record-exec", "", "record every program that is started"},
         OptionRow{"--explain", "", "watch the run, and say at its end what it asked for and did not get"},
+        OptionRow{"--audit", "", "as --explain"},
+        OptionRow{"--audit-log", "FILE", "as --explain, and write each denial to FILE, as a line of JSON", Times::kOnce,
+                  Complete::kFile},
         OptionRow{"--as-root", "", "stay root although the entrypoint belongs to somebody else"},
         OptionRow{"--run-id", "ID", "name the run's scope (needs limits)"},
         OptionRow{"--json", "", "stream the run as JSON lines: output, then one verdict, refusal or failure"}});

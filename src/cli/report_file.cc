@@ -21,8 +21,8 @@ using policy::approval::NewFile;
 
 constexpr std::string_view kPrefix = ".cordon-report-";
 
-std::unexpected<base::Error> cannot(const std::string& path, std::string why) {
-  return base::fail(base::Error{.operation = "--report", .subject = path, .detail = std::move(why)});
+std::unexpected<base::Error> cannot(const char* flag, const std::string& path, std::string why) {
+  return base::fail(base::Error{.operation = flag, .subject = path, .detail = std::move(why)});
 }
 
 /// Behind the name of a directory: why nothing can be put there.
@@ -58,27 +58,29 @@ bool is_same(const struct ::statx& a, const struct ::statx& b) {
 
 }  // namespace
 
-base::Result<ReportFile> ReportFile::at(const std::string& path, std::uint32_t caller) {
+base::Result<ReportFile> ReportFile::at(const char* flag, const std::string& path, std::uint32_t caller,
+                                        Readers readers) {
   if (path == "-" || path.starts_with("/dev/") || path.starts_with("/proc/"))
-    return cannot(path, "it is no regular file; --json writes to standard output");
+    return cannot(flag, path, "it is no regular file; --json writes to standard output");
   const std::size_t slash = path.rfind('/');
   const std::string directory = slash == std::string::npos ? "." : path.substr(0, slash + 1);
   std::string name = path.substr(slash == std::string::npos ? 0 : slash + 1);
-  if (name.empty() || name == "." || name == "..") return cannot(path, "it names a directory");
+  if (name.empty() || name == "." || name == "..") return cannot(flag, path, "it names a directory");
   auto held = kernel::openat2(kernel::kHere, directory.c_str(),
                               {.flags = O_PATH | O_DIRECTORY, .mode = 0, .resolve = kernel::kResolveNoSymlinks});
   if (!held && held.error().code == ELOOP) {
     const std::string real = real_place(directory);
-    return cannot(path, real.empty() ? "a link is on the way to it"
-                                     : fmt::format("a link is on the way to it; give its real path: {}/{}",
-                                                   base::shown(real), base::shown(name)));
+    return cannot(flag, path,
+                  real.empty() ? "a link is on the way to it"
+                               : fmt::format("a link is on the way to it; give its real path: {}/{}", base::shown(real),
+                                             base::shown(name)));
   }
-  if (!held) return cannot(path, fmt::format("{} {}", base::shown(directory), why_no_place(held.error())));
-  ReportFile file(std::move(*held), std::move(name), path, caller);
+  if (!held) return cannot(flag, path, fmt::format("{} {}", base::shown(directory), why_no_place(held.error())));
+  ReportFile file(flag, std::move(*held), std::move(name), path, caller, readers);
   CORDON_OK(file.may_replace());
   // Whoever learns after the run that nothing can be written there has lost what the run cost.
   if (auto proof = NewFile::create(file.directory_, kPrefix); !proof)
-    return cannot(path, fmt::format("{} {}", base::shown(directory), why_no_place(proof.error())));
+    return cannot(flag, path, fmt::format("{} {}", base::shown(directory), why_no_place(proof.error())));
   return file;
 }
 
@@ -86,12 +88,12 @@ base::Result<void> ReportFile::may_replace() const {
   const auto there = kernel::statx(directory_, name_.c_str(), AT_SYMLINK_NOFOLLOW);
   if (!there && there.error().code == ENOENT) return {};
   if (!there) return base::fail(kernel::error_at(there.error(), path_));
-  if (S_ISLNK(there->stx_mode)) return cannot(path_, "it is a link, which is neither followed nor replaced");
-  if (!S_ISREG(there->stx_mode)) return cannot(path_, "it is no regular file");
-  if (there->stx_uid != caller_) return cannot(path_, fmt::format("it belongs to user {}", there->stx_uid));
+  if (S_ISLNK(there->stx_mode)) return cannot(flag_, path_, "it is a link, which is neither followed nor replaced");
+  if (!S_ISREG(there->stx_mode)) return cannot(flag_, path_, "it is no regular file");
+  if (there->stx_uid != caller_) return cannot(flag_, path_, fmt::format("it belongs to user {}", there->stx_uid));
   for (const std::string& spared : spared_) {
     const auto other = kernel::statx(kernel::kHere, spared.c_str(), 0);
-    if (other && is_same(*there, *other)) return cannot(path_, "the run needs that file itself: name another");
+    if (other && is_same(*there, *other)) return cannot(flag_, path_, "the run needs that file itself: name another");
   }
   return {};
 }
@@ -109,7 +111,8 @@ base::Result<void> ReportFile::write(std::string_view document) const {
   if (auto written = file->write(document); !written) return say(written.error());
   const mode_t mask = ::umask(077);
   ::umask(mask);
-  if (auto changed = kernel::fchmod(file->fd(), 0644 & ~mask); !changed) return say(changed.error());
+  const mode_t mode = readers_ == Readers::kOwner ? 0600 : 0644 & ~mask;
+  if (auto changed = kernel::fchmod(file->fd(), mode); !changed) return say(changed.error());
   if (auto placed = file->replace(name_); !placed) return say(placed.error());
   return {};
 }

@@ -18,24 +18,35 @@ namespace cordon::cli {
 
 class ReportFile {
  public:
-  static base::Result<ReportFile> at(const std::string& path, std::uint32_t caller);
+  /// Who may read it: 0644 less the caller's umask, or 0600.
+  enum class Readers : std::uint8_t { kByUmask, kOwner };
+  static base::Result<ReportFile> at(const char* flag, const std::string& path, std::uint32_t caller,
+                                     Readers readers = Readers::kByUmask);
 
   /// Fails where the name leads to one of these files: the manifest, the program, Cordon itself. From then on they are
   /// never replaced.
   base::Result<void> spare(std::vector<std::string> files);
 
-  /// Whole or not at all, 0644 less the caller's umask.
+  /// Whole or not at all.
   base::Result<void> write(std::string_view document) const;
 
  private:
-  ReportFile(base::Fd directory, std::string name, std::string path, std::uint32_t caller)
-      : directory_(std::move(directory)), name_(std::move(name)), path_(std::move(path)), caller_(caller) {}
+  ReportFile(const char* flag, base::Fd directory, std::string name, std::string path, std::uint32_t caller,
+             Readers readers)
+      : flag_(flag),
+        directory_(std::move(directory)),
+        name_(std::move(name)),
+        path_(std::move(path)),
+        caller_(caller),
+        readers_(readers) {}
   [[nodiscard]] base::Result<void> may_replace() const;
 
+  const char* flag_;
   base::Fd directory_;
   std::string name_;
   std::string path_;  ///< as it was given
   std::uint32_t caller_;
+  Readers readers_;
   std::vector<std::string> spared_;
 };
 

@@ -21,7 +21,7 @@
 #include "cli/own_places.h"
 #include "cli/question.h"
 #include "cli/replan.h"
-#include "cli/report_file.h"
+#include "cli/run_papers.h"
 #include "cli/run_words.h"
 #include "cli/state.h"
 #include "cli/verdict.h"
@@ -54,8 +54,6 @@ class Job {
 
  private:
   base::Result<void, Stop> check_flags() const;
-  base::Result<void, Stop> find_report_file();
-  base::Result<void, Stop> spare_our_own();
   base::Result<plan::Plan, Stop> prepare();
   base::Result<plan::Plan, Stop> prepare_command();
   base::Result<void, Stop> set_up();
@@ -77,7 +75,6 @@ class Job {
   void find_records(Missing missing);
   void record(const std::string& document);
   [[nodiscard]] report::RunRecord run_record() const;
-  base::Result<void, Stop> write_report(const std::string& document);
 
   Context& context_;
   const Arguments& arguments_;
@@ -87,7 +84,7 @@ class Job {
   std::optional<CommandRun> command_;    ///< the second door: `opened_` has its policy
   plan::step::EnterNamespaces opening_;  ///< what prepared_ was started on
   std::optional<supervise::Prepared> prepared_;
-  std::optional<ReportFile> report_file_;
+  RunPapers papers_;
   std::vector<plan::Note> told_;  ///< notes that were said when the run began
   plan::LeftBehind left_;
   bool time_used_ = false;
@@ -138,27 +135,6 @@ base::Result<plan::Plan, Stop> Job::planned() {
   return plan;
 }
 
-base::Result<void, Stop> Job::find_report_file() {
-  if (!arguments_.has("--report")) return {};
-  auto file = ReportFile::at(arguments_.value("--report"), context_.invocation.caller.uid);
-  if (!file) return base::fail(stop(report::refused(file.error(), "report-not-written", "")));
-  report_file_ = std::move(*file);
-  return {};
-}
-
-/// The report takes the place of no file that makes this run what it is.
-base::Result<void, Stop> Job::spare_our_own() {
-  if (!report_file_) return {};
-  std::vector<std::string> files = {opened_->file.real_path, opened_->policy.entrypoint.path, "/proc/self/exe",
-                                    installed_launcher()};
-  if (!opened_->policy.interpreter_path.empty()) files.push_back(opened_->policy.interpreter_path);
-  for (const policy::PathGrant& pin : opened_->policy.pin) files.push_back(pin.path);
-  auto spared = report_file_->spare(std::move(files));
-  if (spared) return {};
-  report_file_.reset();
-  return base::fail(stop(report::refused(spared.error(), "report-not-written", "")));
-}
-
 /// The second door.
 base::Result<plan::Plan, Stop> Job::prepare_command() {
   const Invocation& invocation = context_.invocation;
@@ -190,10 +166,10 @@ base::Result<void, Stop> Job::set_up() {
 base::Result<plan::Plan, Stop> Job::prepare() {
   CORDON_OK(check_flags());
   if (arguments_.dashes) {
-    CORDON_OK(find_report_file());
+    CORDON_TRY(papers_, RunPapers::of(arguments_, context_.invocation.caller.uid));
     return prepare_command();
   }
-  CORDON_OK(find_report_file());
+  CORDON_TRY(papers_, RunPapers::of(arguments_, context_.invocation.caller.uid));
   const Invocation& invocation = context_.invocation;
   CORDON_TRY(const policy::Posture posture, posture_of(invocation, arguments_));
   if (!arguments_.has("--dry-run")) start_launcher_unasked();
@@ -207,7 +183,7 @@ base::Result<plan::Plan, Stop> Job::prepare() {
     return base::fail(std::move(opened).error());
   }
   opened_ = std::move(*opened);
-  CORDON_OK(spare_our_own());
+  CORDON_OK(papers_.spare(*opened_));
   const bool stamped = !arguments_.has("--allow-unapproved");
   if (stamped) CORDON_OK(require_stamp(invocation, host_->facts, *opened_));
   CORDON_TRY(plan::Plan plan, planned());
@@ -401,13 +377,6 @@ void Job::use_the_launchers_time() {
   if (!host_->session.may_hang()) find_records(Missing::kLeave);
 }
 
-base::Result<void, Stop> Job::write_report(const std::string& document) {
-  if (!report_file_) return {};
-  auto written = report_file_->write(document);
-  if (!written) return base::fail(stop(report::refused(written.error(), "report-not-written", "")));
-  return {};
-}
-
 int Job::stopped(const Stop& why) {
   if (lost_ && json_) {
     context_.output.print(report::failed_event(*lost_, left_));
@@ -415,7 +384,7 @@ int Job::stopped(const Stop& why) {
   }
   const std::string_view closing = lost_ ? "the run was ended; what it did until then stands" : "nothing was run";
   if (host_ && opened_) record(report::record_document(run_record(), why.refused));
-  if (auto written = write_report(report::refusal_document(why.refused)); !written)
+  if (auto written = papers_.write(why.refused); !written)
     context_.output.say(report::text(written.error().refused, {}, {}, context_.invocation.err.style));
   const int code = refuse(context_, arguments_.command, json_, why.refused, why.source, closing);
   return refused_code_ == kRefused ? code : refused_code_;
@@ -443,7 +412,7 @@ int Job::conclude(report::Report report) {
                              ? std::string()
                              : plain_before_report(context_.invocation)) +
                         report::text(report, context_.invocation.err.style));
-  if (auto written = write_report(report::report_document(report)); !written) {
+  if (auto written = papers_.write(report); !written) {
     context_.output.say(report::text(written.error().refused, {}, {}, context_.invocation.err.style));
     return kRefused;
   }

@@ -99,7 +99,8 @@ base::Result<policy::Posture, Stop> posture_of(const Invocation& invocation, con
     return base::fail(stop(report::refused_usage("flags-contradict", "--strict and --allow-degraded exclude each other",
                                                  "leave one of them out", usage_line(*arguments.command, 78))));
   if (arguments.has("--record-exec")) posture.watch = policy::Watch::kPrograms;
-  if (arguments.has("--explain")) posture.watch = policy::Watch::kPaths;
+  if (arguments.has("--explain") || arguments.has("--audit") || arguments.has("--audit-log"))
+    posture.watch = policy::Watch::kPaths;
   CORDON_OK(network_posture(invocation, arguments, posture));
   return posture;
 }

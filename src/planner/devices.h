@@ -1,5 +1,5 @@
-// `devices`: a character device of the host in the private /dev. Whose driver is the host itself (its memory, its disks,
-// what is typed on its keyboards) is refused.
+// `devices`: a character device of the host in the private /dev. Whose driver is the host itself (its memory, its
+// disks, what is typed on its keyboards) is refused.
 #pragma once
 
 #include <span>

@@ -28,10 +28,11 @@ void check_nested_sandbox(Draft& draft, const Identity& identity) {
     return;
   }
   if (identity.uid == 0) {
-    draft.refuse(Code::kNestedNeedsUser, asked->at.span,
-                 "allow: nested-sandbox: the kernel lets nobody map uid 0 into a namespace who has not CAP_SETFCAP, and "
-                 "the target, which is uid 0 here, has no capability",
-                 "run it as an ordinary user");
+    draft.refuse(
+        Code::kNestedNeedsUser, asked->at.span,
+        "allow: nested-sandbox: the kernel lets nobody map uid 0 into a namespace who has not CAP_SETFCAP, and "
+        "the target, which is uid 0 here, has no capability",
+        "run it as an ordinary user");
     draft.items.back().is_grant = true;
     return;
   }

@@ -412,6 +412,12 @@ std::string report_document(const Report& report) {
   return document(out);
 }
 
+std::string audit_lines(const Report& report) {
+  std::string out;
+  for (const Denial& denial : report.denials) out += line(denial_json(denial));
+  return out;
+}
+
 std::string refusal_document(const Refused& refused) {
   Json out = versioned();
   out["refused"] = true;

@@ -4,6 +4,8 @@
 
 #include <filesystem>
 #include <fstream>
+#include <nlohmann/json.hpp>
+#include <sstream>
 
 #include "support/promise.h"
 
@@ -49,6 +51,29 @@ TEST_P(ExplainCommand, ShowsTheRecordItselfAsJson) {
   EXPECT_EQ(ran("").code, 4);
   std::ifstream file(fs::directory_iterator(runs())->path());
   EXPECT_EQ(explain({"--json"}).out, std::string(std::istreambuf_iterator<char>(file), {}));
+}
+
+TEST_P(ExplainCommand, AnAuditLogHasALineForEachDenialAndOneReader) {
+  scene.tree().write("work/s.sh", "#!/bin/sh\ncat secret; exit 0\n", 0755);
+  scene.tree().write("work/secret", "x\n");
+  const std::string log = scene.in_work("audit.log");
+  const Finished run = scene.sandboxed("entrypoint: ./s.sh\nexec: [cat]\n", {"--audit-log", log});
+  const std::string text = scene.tree().read("work/audit.log").value_or("(none)");
+  int lines = 0, about_it = 0;
+  std::istringstream in(text);
+  for (std::string line; std::getline(in, line); ++lines) {
+    const auto one = nlohmann::json::parse(line, nullptr, false);
+    ASSERT_TRUE(one.is_object()) << line << run;
+    about_it += one.at("act") == "read" && one.at("subject") == scene.in_work("secret") ? 1 : 0;
+  }
+  EXPECT_EQ(about_it, 1) << text << run;
+  EXPECT_GE(lines, 1);
+  EXPECT_EQ(fs::status(log).permissions(), fs::perms::owner_read | fs::perms::owner_write);
+  EXPECT_EQ(scene.sandboxed("entrypoint: ./s.sh\nexec: [cat]\nread: [./secret]\n", {"--audit-log", log}).code, 0);
+  EXPECT_THAT(scene.tree().read("work/audit.log").value_or("(none)"), Not(HasSubstr(scene.in_work("secret"))));
+  const Finished nowhere = scene.sandboxed("entrypoint: ./s.sh\n", {"--audit-log", "/dev/null"});
+  EXPECT_EQ(nowhere.code, 125) << nowhere;
+  EXPECT_TRUE(nowhere.says("--audit-log")) << nowhere;
 }
 
 TEST_P(ExplainCommand, ARefusedRunIsExplainedToo) {

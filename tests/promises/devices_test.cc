@@ -55,7 +55,7 @@ TEST_P(Devices, ItsNodeCannotBeChangedOrExchanged) {
   EXPECT_THAT(verdict(inside, "chmod=" + named.path()), testing::StartsWith("DENIED")) << inside;
   EXPECT_THAT(verdict(inside, "create=/dev/planted"), testing::StartsWith("DENIED")) << inside;
   EXPECT_EQ(verdict(inside, "read=" + named.path()), "ALLOWED") << inside;
-  struct ::stat now {};
+  struct ::stat now{};
   ASSERT_EQ(::stat(named.path().c_str(), &now), 0);
   EXPECT_EQ(now.st_mode & 07777, 0666U);
 }
@@ -77,10 +77,11 @@ TEST_P(Devices, WhatOpensTheHostIsRefusedWhateverItsName) {
   ::unlink("/dev/cordon-test-link");
   require(::symlink("null", "/dev/cordon-test-link") == 0, "symlink");
   const std::vector<std::pair<std::string, std::string>> cases = {
-      {memory.path(), "the host's memory"}, {"/dev/tty1", "a terminal"}, {"/dev/pts", "is a directory"},
-      {"/dev/shm", "is a directory"},      {"/dev/cordon-test-link", "is a link"}, {"/dev/no-such-device", "does not exist"}};
+      {memory.path(), "the host's memory"},   {"/dev/tty1", "a terminal"},
+      {"/dev/pts", "is a directory"},         {"/dev/shm", "is a directory"},
+      {"/dev/cordon-test-link", "is a link"}, {"/dev/no-such-device", "does not exist"}};
   for (const auto& [path, words] : cases) {
-    struct ::stat there {};
+    struct ::stat there{};
     if (path == "/dev/tty1" && ::stat(path.c_str(), &there) != 0) continue;  // a machine without screens has none
     const Finished got = refused(scene, "devices: [" + path + "]\n");
     EXPECT_EQ(got.code, 125) << path << got;
@@ -93,8 +94,7 @@ TEST_P(Devices, WhatOpensTheHostIsRefusedWhateverItsName) {
 TEST_P(Devices, OneThatIsExchangedBeforeTheMountIsRefused) {
   const Node named(own_name("a"));
   scene.tree().write("work/run.sh", "#!/bin/sh\nexec head -c1 " + named.path() + "\n", 0755);
-  const std::string manifest =
-      scene.manifest("entrypoint: ./run.sh\nexec: all\ndevices: [" + named.path() + "]\n");
+  const std::string manifest = scene.manifest("entrypoint: ./run.sh\nexec: all\ndevices: [" + named.path() + "]\n");
   ASSERT_EQ(scene.cordon({"approve", "--yes", manifest}).run().code, 0);
   Running run = scene.cordon({"run", manifest}).stopped().start();
   ASSERT_TRUE(pause_at_launch(run.pid(), [&] {

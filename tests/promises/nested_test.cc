@@ -38,7 +38,9 @@ TEST_P(NestedSandbox, AProgramMakesOneWhereItIsAllowed) {
 }
 
 TEST_P(NestedSandbox, BubblewrapStartsInIt) {
-  scene.tree().write("work/run.sh", "#!/bin/sh\nexec bwrap --ro-bind / / --dev /dev --tmpfs /tmp --unshare-all sh -c 'echo in; ls /tmp'\n", 0755);
+  scene.tree().write(
+      "work/run.sh",
+      "#!/bin/sh\nexec bwrap --ro-bind / / --dev /dev --tmpfs /tmp --unshare-all sh -c 'echo in; ls /tmp'\n", 0755);
   EXPECT_EQ(scene.sandboxed(std::string("entrypoint: ./run.sh\n") + kAllowed).out, "in\n");
   EXPECT_EQ(scene.sandboxed("entrypoint: ./run.sh\nexec: all\n").out, "") << "control";
 }
@@ -48,18 +50,16 @@ TEST_P(NestedSandbox, WhatIsHiddenStaysHidden) {
   scene.tree().write("home/.ssh/id_test", "SENTINEL\n", 0600);
   scene.tree().write("home/notes", "seen\n");
   const std::string home = scene.home();
-  const std::string acts =
-      "umount " + home + "/.ssh\n" +
-      "umount -l " + home + "/.ssh\n" +
-      "mkdir -p /tmp/a /tmp/b /tmp/c\n" +
-      "mount --bind " + home + " /tmp/a && cat /tmp/a/.ssh/id_test\n" +
-      "mount --rbind " + home + " /tmp/b && umount -l /tmp/b/.ssh; cat /tmp/b/.ssh/id_test\n" +
-      "mount --bind " + home + "/.ssh /tmp/c; umount -l " + home + "/.ssh; cat /tmp/c/id_test\n" +
-      "mount --move " + home + "/.ssh /tmp/c; cat " + home + "/.ssh/id_test\n" +
-      "mount -t overlay o -o lowerdir=" + home + ":/tmp/a /tmp/c; cat /tmp/c/.ssh/id_test\n" +
-      "cd /tmp && mkdir -p n && mount -t tmpfs none n && pivot_root n n; cat " + home + "/.ssh/id_test\n" +
-      "unshare --mount sh -c 'umount -l " + home + "/.ssh; cat " + home + "/.ssh/id_test'\n" +
-      "cat " + home + "/.ssh/id_test; cat " + home + "/notes\n";
+  const std::string acts = "umount " + home + "/.ssh\n" + "umount -l " + home + "/.ssh\n" +
+                           "mkdir -p /tmp/a /tmp/b /tmp/c\n" + "mount --bind " + home +
+                           " /tmp/a && cat /tmp/a/.ssh/id_test\n" + "mount --rbind " + home +
+                           " /tmp/b && umount -l /tmp/b/.ssh; cat /tmp/b/.ssh/id_test\n" + "mount --bind " + home +
+                           "/.ssh /tmp/c; umount -l " + home + "/.ssh; cat /tmp/c/id_test\n" + "mount --move " + home +
+                           "/.ssh /tmp/c; cat " + home + "/.ssh/id_test\n" + "mount -t overlay o -o lowerdir=" + home +
+                           ":/tmp/a /tmp/c; cat /tmp/c/.ssh/id_test\n" +
+                           "cd /tmp && mkdir -p n && mount -t tmpfs none n && pivot_root n n; cat " + home +
+                           "/.ssh/id_test\n" + "unshare --mount sh -c 'umount -l " + home + "/.ssh; cat " + home +
+                           "/.ssh/id_test'\n" + "cat " + home + "/.ssh/id_test; cat " + home + "/notes\n";
   const Finished inside = nested(scene, acts, kAllowed, {"~"});
   EXPECT_THAT(inside.out, Not(HasSubstr("SENTINEL"))) << inside;
   EXPECT_THAT(inside.out, HasSubstr("seen")) << inside;
@@ -76,17 +76,16 @@ TEST_P(NestedSandbox, WhatIsReadOnlyStaysReadOnly) {
   const std::string data = scene.home() + "/data", project = scene.in_work("project");
   const std::string acts = "mount -o remount,rw,bind " + data + "; echo changed > " + data + "/file\n" +
                            "mkdir -p /tmp/a && mount --bind " + data + " /tmp/a && mount -o remount,rw,bind /tmp/a; " +
-                           "echo changed > /tmp/a/file\n" + "umount -l " + project + "/.git/hooks; echo x > " + project +
-                           "/.git/hooks/pre-commit\n" + "mv " + project + "/.git " + project + "/.gone\n" +
+                           "echo changed > /tmp/a/file\n" + "umount -l " + project + "/.git/hooks; echo x > " +
+                           project + "/.git/hooks/pre-commit\n" + "mv " + project + "/.git " + project + "/.gone\n" +
                            "mount -o remount,rw,bind /; echo x > /planted; echo ended\n";
-  const Finished inside =
-      nested(scene, acts, kAllowed + list("write", {project}), {"~/data"});
+  const Finished inside = nested(scene, acts, kAllowed + list("write", {project}), {"~/data"});
   EXPECT_EQ(inside.out, "ended\n") << inside;
   EXPECT_EQ(scene.tree().read("home/data/file"), "as it was\n");
   EXPECT_FALSE(scene.tree().exists("work/project/.git/hooks/pre-commit"));
   EXPECT_TRUE(scene.tree().exists("work/project/.git"));
-  const Finished outside = scene.bare({"sh", "-c", "echo changed > " + data + "/file; echo x > " + project +
-                                                       "/.git/hooks/pre-commit"});
+  const Finished outside =
+      scene.bare({"sh", "-c", "echo changed > " + data + "/file; echo x > " + project + "/.git/hooks/pre-commit"});
   EXPECT_EQ(outside.code, 0) << "control" << outside;
   EXPECT_EQ(scene.tree().read("home/data/file"), "changed\n");
 }

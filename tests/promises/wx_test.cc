@@ -51,8 +51,9 @@ TEST_P(Wx, UnderExecNoneItIsLoadedAndNotStarted) {
 TEST_P(Wx, ShieldsHoldThere) {
   scene.tree().make_directory("work/build/.git/hooks");
   scene.tree().write("work/build/.git/config", "[core]\n");
-  denied_inside({"create=" + scene.in_work("build/.git/hooks/pre-commit"), "append=" + scene.in_work("build/.git/config")},
-                list("wx", {"./build"}));
+  denied_inside(
+      {"create=" + scene.in_work("build/.git/hooks/pre-commit"), "append=" + scene.in_work("build/.git/config")},
+      list("wx", {"./build"}));
   allowed_inside({"create=" + scene.in_work("build/.git/index")}, list("wx", {"./build"}));
 }
 
