@@ -234,6 +234,18 @@ TEST_F(Published, WhoHasHalfLeftGivesWayBeforeWhoIsQuietForLonger) {
   over.open();
 }
 
+TEST_F(Published, AnyNumberOfIdleConnectionsDoesNotShutThePort) {
+  serve(greet_and_echo);
+  box_.config.bounds.reclaim_ms = 1'000;
+  box_.publish(kPort, 64);
+  box_.start();
+  std::vector<Fd> idle;
+  for (int i = 0; i < 100; ++i) idle.push_back(connect_to("127.0.0.1", kPort));
+  const Fd other = connect_to("127.0.0.1", kPort);
+  ASSERT_TRUE(write_all(other, "x"));
+  EXPECT_EQ(read_some(other, 5), "herex");
+}
+
 TEST_F(Published, NobodyGivesWayAsLongAsThereIsRoom) {
   serve(greet_and_echo);
   box_.config.bounds.reclaim_ms = 100;
