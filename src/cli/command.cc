@@ -179,7 +179,9 @@ base::Result<void, Stop> Setup::choose_mode() {
     if (answer == Answer::kNobody) run_.fallback = "nobody was asked whether it may be written: --workspace write";
   }
   const bool needs_view = mode == WorkspaceMode::kView || mode == WorkspaceMode::kReview;
-  if (const std::string obstacle = needs_view ? view_obstacle() : std::string(); !obstacle.empty()) {
+  const bool serves = asked.empty() && mode == WorkspaceMode::kView && arguments_.has("--publish");
+  const std::string no_view = serves ? std::string(kServerIsLive) : std::string();
+  if (const std::string obstacle = needs_view && !serves ? view_obstacle() : no_view; !obstacle.empty()) {
     if (!asked.empty())
       return refuse_usage(arguments_, "no-view", fmt::format("there can be no view of the workspace: {}", obstacle),
                           "--workspace live, or --workspace write");
@@ -206,10 +208,7 @@ base::Result<void, Stop> Setup::hold_workspace() {
   const bool is_view =
       command().mode != policy::WorkspaceMode::kLive && command().mode != policy::WorkspaceMode::kWrite;
   if (!is_view || arguments_.has("--dry-run") || arguments_.command->name == "inspect") return {};
-  const auto waiting = [&](pid_t other) {
-    output_.say(fmt::format("cordon: waiting for process {}, whose run has the view of {}\n", other,
-                            base::shown(run_.workspace)));
-  };
+  const auto waiting = [&](pid_t other) { output_.say(waiting_words(other, run_.workspace)); };
   auto held = run_.places->hold_view_of(run_.workspace, waiting);
   if (!held) return failed(held.error());
   if (*held) return {};

@@ -7,9 +7,12 @@
 // Nothing here decides what is safe to show: a grant that a profile makes is judged by the planner like anybody's.
 #pragma once
 
+#include <sys/types.h>
+
 #include <functional>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "cli/command_places.h"
@@ -67,6 +70,13 @@ struct CommandRun {
 base::Result<CommandRun, Stop> set_up_command(const Invocation& invocation, const Arguments& arguments, Host& host,
                                               const policy::Posture& posture, const std::string& run_id,
                                               Output& output);
+
+/// Why a run that publishes a port has no view of its own: it stays, and every other run of the project would wait.
+inline constexpr std::string_view kServerIsLive =
+    "--publish makes it a server (with a view of its own: --workspace view)";
+
+/// Said while another run, by the process of that number, has the view of the workspace.
+std::string waiting_words(pid_t other, const std::string& workspace);
 
 /// What is said before the run: that the workspace is shown otherwise than usual, that no profile is known.
 std::vector<plan::Note> notes_of(const CommandRun& run);

@@ -36,6 +36,11 @@ LookedUp look_up(const host::Caller& caller, const std::string& word) {
   return out;
 }
 
+std::string waiting_words(pid_t other, const std::string& workspace) {
+  return fmt::format("cordon: waiting for process {}, whose run has the view of {} (--workspace live: without one)\n",
+                     other, base::shown(workspace));
+}
+
 std::vector<plan::Note> notes_of(const CommandRun& run) {
   std::vector<plan::Note> out = run.notes;
   const policy::WorkspaceMode mode = run.policy.command->mode;

@@ -26,13 +26,6 @@ bool is_own_dns(const kernel::Endpoint& wanted) {
   return wanted.port == 53 && (address == policy::network::kOwnIpv4 || address == policy::network::kOwnIpv6);
 }
 
-Address loopback(Family family) {
-  if (family == Family::kIpv4) return Address::v4(127, 0, 0, 1);
-  Address out{.family = Family::kIpv6, .bytes = {}};
-  out.bytes.back() = 1;
-  return out;
-}
-
 Via via_of(const Listener& listener) {
   if (listener.role == ListenerRole::kPublished) return Via::kPublished;
   return listener.role == ListenerRole::kConnect ? Via::kProxy : Via::kTransparent;
@@ -96,6 +89,8 @@ void Broker::take_connection(kernel::Accepted accepted, const Listener& listener
   connection.peer = accepted.peer;
   connection.via = via_of(listener);
   static_cast<void>(kernel::set_option(connection.client, IPPROTO_TCP, TCP_NODELAY, 1).has_value());
+  // From here on, so that a broker that is killed cuts it as well: the kernel closes what is left.
+  static_cast<void>(kernel::reset_on_close(connection.client).has_value());
   if (listener.role == ListenerRole::kConnect) {
     stage(connection, Stage::kHead, config_.bounds.head_ms);
     if (watch_client(connection, EPOLLIN)) on_head(connection);
@@ -103,23 +98,8 @@ void Broker::take_connection(kernel::Accepted accepted, const Listener& listener
   }
   // Watched for nothing but its end until there is somebody to pass its bytes to.
   if (!watch_client(connection, 0)) return;
-  if (listener.role == ListenerRole::kPublished) return dial_inside(connection);
+  if (listener.role == ListenerRole::kPublished) return let_in(connection);
   find_destination(connection, listener);
-}
-
-/// No rule and no guard: a line of the policy is about this port, and no address but the sandbox's loopback is dialled.
-void Broker::dial_inside(Connection& connection) {
-  const auto local = kernel::local_endpoint(connection.client);
-  if (!local || local->family == AF_UNSPEC) return refuse(connection, Verdict::kMalformed);
-  connection.host = *policy::network::HostName::parse("localhost");
-  connection.port = local->port;
-  connection.decided_by = DecidedBy::kAllowRule;
-  if (!inner_.has(AF_INET))
-    return refuse(connection, Verdict::kOverBound, static_cast<std::uint32_t>(Bound::kInnerSockets));
-  std::vector<Target> targets = {{endpoint_of(loopback(Family::kIpv4), connection.port), OwnMachine::kMeant}};
-  if (inner_.has(AF_INET6))
-    targets.push_back({endpoint_of(loopback(Family::kIpv6), connection.port), OwnMachine::kMeant});
-  dial_targets(connection, std::move(targets));
 }
 
 void Broker::find_destination(Connection& connection, const Listener& listener) {
@@ -143,6 +123,7 @@ void Broker::find_destination(Connection& connection, const Listener& listener) 
 
 void Broker::pass_to_dns(Connection& connection) {
   poller_.forget(connection.client, connection.client_watch);
+  static_cast<void>(kernel::end_on_close(connection.client).has_value());
   dns_.accept(std::move(connection.client), now_ns_);
   close(connection, End::kOrderly);
 }
@@ -331,6 +312,7 @@ void Broker::on_dialer(Connection& connection, Dialer::State state) {
   if (state == Dialer::State::kUnderWay) return;
   if (state == Dialer::State::kFailed && connection.dialer->own())
     return block(connection, AddressClass::kThisMachine, address_of(*connection.dialer->own()));
+  if (state == Dialer::State::kFailed && connection.via == Via::kPublished) return not_inside(connection);
   if (state == Dialer::State::kFailed)
     return refuse(connection, Verdict::kUnreachable, static_cast<std::uint32_t>(connection.dialer->code()));
   connection.server = connection.dialer->take();
@@ -338,6 +320,7 @@ void Broker::on_dialer(Connection& connection, Dialer::State state) {
   connection.dialer.reset();
   static_cast<void>(kernel::set_option(connection.server, IPPROTO_TCP, TCP_NODELAY, 1).has_value());
   static_cast<void>(kernel::set_option(connection.server, SOL_SOCKET, SO_KEEPALIVE, 1).has_value());
+  static_cast<void>(kernel::reset_on_close(connection.server).has_value());
   if (connection.by_upstream) return ask_upstream(connection);
   establish(connection);
 }

@@ -36,6 +36,9 @@ struct Bounds {
   std::uint64_t rows = 4'096;
   std::uint64_t dns_connections = 64;
   std::uint64_t dns_ms = 10'000;
+  std::uint64_t waiting_inside = 512;
+  std::uint64_t reclaim_ms = 5'000;
+  std::uint64_t early_ms = 5'000;
   std::uint64_t delivery_ms = 2'000;
   std::uint64_t heartbeat_ms = 500;
 
@@ -81,6 +84,12 @@ inline constexpr std::array kBounds = {
     BoundInfo{"rows", &Bounds::rows, 16, 65'536, "", "destinations told apart in the report"},
     BoundInfo{"dns-connections", &Bounds::dns_connections, 1, 1'024, "", "DNS over TCP, open at once"},
     BoundInfo{"dns-time", &Bounds::dns_ms, 100, 60'000, "ms", "between two questions on one of them"},
+    BoundInfo{"waiting", &Bounds::waiting_inside, 1, 4'096, "",
+              "connections to published ports that wait to be led inside, each for `dial-time`"},
+    BoundInfo{"reclaim-time", &Bounds::reclaim_ms, 100, 86'400'000, "ms",
+              "that one to a published port is quiet before it gives way to one that waits"},
+    BoundInfo{"early-time", &Bounds::early_ms, 0, 60'000, "ms",
+              "that one to a published port is dialled again, where nothing has listened there yet"},
     BoundInfo{"delivery-time", &Bounds::delivery_ms, 0, 2'500, "ms",
               "for what a run has sent, once it has ended by itself; the supervisor waits 3,000"},
     BoundInfo{"heartbeat", &Bounds::heartbeat_ms, 50, 1'000, "ms",

@@ -80,6 +80,7 @@ void Broker::turn(std::span<const epoll_event> events) {
     dispatch(Tag::unpacked(event.data.u64), event.events);
   }
   tick();
+  serve_queue();
   send_questions();
   report();
   if (delivers_until_ns_ && !over_ && (now_ns_ >= *delivers_until_ns_ || !still_delivers())) finish();
@@ -188,6 +189,7 @@ void Broker::sweep() {
   for (std::size_t i = 0; i < connections_.size(); ++i) {
     if (connections_[i]) on_time(*connections_[i]);
   }
+  if (!has_room_inside()) make_room();
 }
 
 /// A program that sends, closes and exits counts on the kernel to deliver; here that is us. It may not even have been
@@ -212,6 +214,7 @@ bool Broker::still_delivers() {
   bool any = false;
   for (auto& connection : connections_) {
     if (!connection || connection->stage == Stage::kAsking || connection->stage == Stage::kFarewell) continue;
+    if (connection->stage == Stage::kWaiting) continue;  // nothing inside has sent it anything
     if (connection->stage == Stage::kRelaying) {
       const bool came_in = connection->via == Via::kPublished;
       connection->relay->only_deliver(came_in ? Relay::Side::kServer : Relay::Side::kClient);

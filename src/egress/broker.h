@@ -4,7 +4,7 @@
 //
 //   accept ─▶ destination ─▶ rules ─▶ (gate) ─▶ lookup ─▶ guard ─▶ dial ─▶ (upstream) ─▶ relay
 //   a host service: accept ─▶ dial
-//   a published port, the other way round: accept on the host ─▶ dial inside
+//   a published port, the other way round: accept on the host ─▶ (wait) ─▶ dial inside
 //      any step may refuse: a reset (or an answer, to a proxy request) and one count in one row
 //
 // Invariants: one thread, one epoll, no call that blocks. Every connection is accepted and counted once. Every stage
@@ -18,6 +18,7 @@
 #include <cstdint>
 #include <deque>
 #include <memory>
+#include <set>
 #include <string_view>
 #include <vector>
 
@@ -83,7 +84,6 @@ class Broker {
   void pass_to_dns(Connection& connection);
   [[nodiscard]] bool is_host_service(const kernel::Endpoint& wanted) const;
   void dial_host_service(Connection& connection, std::uint16_t port);
-  void dial_inside(Connection& connection);
   void on_head(Connection& connection);
   void take_request(Connection& connection, Request request);
   void decide(Connection& connection);
@@ -101,6 +101,17 @@ class Broker {
   void on_dialer(Connection& connection, Dialer::State state);
   void ask_upstream(Connection& connection);
   void on_upstream(Connection& connection);
+
+  // inbound.cc: from the host inside
+  void let_in(Connection& connection);
+  void dial_inside(Connection& connection);
+  void wait_for_room(Connection& connection);
+  void not_inside(Connection& connection);
+  void on_wait_end(Connection& connection);
+  void serve_queue();
+  void make_room();
+  [[nodiscard]] bool has_room_inside() const;
+  [[nodiscard]] bool may_wait() const;
 
   // broker_relay.cc: from the relay to the end
   void establish(Connection& connection);
@@ -144,7 +155,10 @@ class Broker {
   std::vector<std::uint16_t> generations_;
   std::vector<std::uint32_t> free_;
   std::uint64_t open_ = 0;
-  std::uint64_t hurried_ = 0;  ///< connections whose stage ends soon
+  std::uint64_t hurried_ = 0;               ///< connections whose stage ends soon
+  std::uint64_t waiting_ = 0;               ///< connections in kWaiting
+  std::deque<Handle> queue_;                ///< of these, whoever waits for an inner socket; some may have left since
+  std::set<std::uint16_t> reached_inside_;  ///< published ports that something has listened on
 
   std::vector<Watch> listener_watches_;
   Watch control_watch_, resolver_watch_;

@@ -44,6 +44,8 @@ std::uint32_t Broker::count(const Connection& connection, Verdict verdict, std::
 void Broker::stage(Connection& connection, Stage next, std::uint64_t limit_ms) {
   if (hurries(connection.stage) && !hurries(next)) --hurried_;
   if (!hurries(connection.stage) && hurries(next)) ++hurried_;
+  if (connection.stage == Stage::kWaiting) --waiting_;
+  if (next == Stage::kWaiting) ++waiting_;
   connection.stage = next;
   connection.until_ns = now_ns_ + limit_ms * kMs;
 }
@@ -66,6 +68,7 @@ bool Broker::watch_server(Connection& connection, std::uint32_t events) {
 void Broker::establish(Connection& connection) {
   const bool by_gate = connection.decided_by == DecidedBy::kGate;
   connection.row = count(connection, by_gate ? Verdict::kGateAdmitted : Verdict::kAdmitted, 0);
+  if (connection.via == Via::kPublished) reached_inside_.insert(connection.port);
   connection.relay = std::make_unique<Relay>(shared_);
   Relay& relay = *connection.relay;
   if (connection.via == Via::kProxy && !connection.is_forward) {
@@ -171,6 +174,8 @@ void Broker::abandon(Connection& connection) {
     count(connection, Verdict::kGateDenied, 0);
   } else if (connection.stage == Stage::kHead) {
     count(connection, Verdict::kMalformed, 0);
+  } else if (connection.via == Via::kPublished && connection.wants_room) {
+    count(connection, Verdict::kOverBound, static_cast<std::uint32_t>(Bound::kInnerSockets));
   } else if (connection.via == Via::kPublished) {
     count(connection, Verdict::kUnreachable, ECONNABORTED);
   } else {
@@ -196,6 +201,8 @@ void Broker::on_time(Connection& connection) {
     case Stage::kDialing:
     case Stage::kUpstream:
       return refuse(connection, Verdict::kUnreachable, ETIMEDOUT);
+    case Stage::kWaiting:
+      return on_wait_end(connection);
     case Stage::kFarewell:
       return close(connection, End::kReset);
     case Stage::kAsking:  // the gatekeeper's time
@@ -214,10 +221,11 @@ void Broker::relay_time(Connection& connection) {
   if (stalled || idle || old) close(connection, End::kReset);
 }
 
+/// Every socket of a connection is set to reset at its close; in an orderly end that is lifted.
 void Broker::close(Connection& connection, End end) {
-  if (end == End::kReset) {
-    static_cast<void>(kernel::reset_on_close(connection.client).has_value());
-  }
+  if (end == End::kOrderly && connection.client.valid())
+    static_cast<void>(kernel::end_on_close(connection.client).has_value());
+  if (connection.stage == Stage::kWaiting) --waiting_;
   if (hurries(connection.stage)) --hurried_;
   --open_;
   const std::uint32_t slot = connection.self.slot;
@@ -229,14 +237,11 @@ void Broker::close(Connection& connection, End end) {
 
 void Broker::leave_server(Connection& connection, End end) {
   poller_.forget(connection.server, connection.server_watch);
-  if (connection.inner_family == 0) {
-    if (end == End::kReset) static_cast<void>(kernel::reset_on_close(connection.server).has_value());
-  } else if (end == End::kReset) {
-    inner_.give_back(std::move(connection.server), connection.inner_family);
-  } else {
-    const std::uint64_t until_ns = now_ns_ + config_.bounds.stall_ms * kMs;
-    inner_.give_back_once_delivered(std::move(connection.server), connection.inner_family, until_ns);
-  }
+  if (end == End::kOrderly) static_cast<void>(kernel::end_on_close(connection.server).has_value());
+  if (connection.inner_family == 0) return;
+  if (end == End::kReset) return inner_.give_back(std::move(connection.server), connection.inner_family);
+  const std::uint64_t until_ns = now_ns_ + config_.bounds.stall_ms * kMs;
+  inner_.give_back_once_delivered(std::move(connection.server), connection.inner_family, now_ns_, until_ns);
 }
 
 }  // namespace cordon::egress

@@ -11,7 +11,7 @@ using policy::network::Rule;
 using policy::network::SuffixMeaning;
 
 constexpr std::uint64_t kMagic = 0x5353455247455243;  // "CREGRESS"
-constexpr std::uint32_t kVersion = 3;
+constexpr std::uint32_t kVersion = 4;
 constexpr std::uint8_t kGateFlag = 1, kIpv6Flag = 2, kUpstreamFlag = 4, kAllFlags = 7;
 constexpr std::size_t kLongestAuthorization = 1'024;
 

@@ -18,6 +18,7 @@ enum class Stage : std::uint8_t {
   kAsking,  ///< the gate was asked
   kResolving,
   kDialing,
+  kWaiting,   ///< came to a published port, and cannot be led inside yet
   kUpstream,  ///< an upstream proxy was asked for the tunnel
   kRelaying,
   kFarewell,  ///< an answer was sent; what still comes is thrown away
@@ -45,6 +46,10 @@ struct Connection {
   std::string answer;   ///< kUpstream: the proxy's answer so far
   std::unique_ptr<Dialer> dialer;
   std::unique_ptr<Relay> relay;
+
+  bool wants_room = false;           ///< kWaiting: for an inner socket; else until it dials again
+  std::uint64_t room_until_ns = 0;   ///< of all waits for one, from the first on; 0: there was none
+  std::uint64_t early_until_ns = 0;  ///< likewise of dialling again
 
   std::uint64_t born_ns = 0;
   std::uint64_t until_ns = 0;  ///< the stage's end; not of kRelaying

@@ -30,4 +30,11 @@ kernel::Endpoint endpoint_of(const Address& address, std::uint16_t port) {
   return {address.family == Family::kIpv6 ? AF_INET6 : AF_INET, address.bytes, port};
 }
 
+Address loopback(Family family) {
+  if (family == Family::kIpv4) return Address::v4(127, 0, 0, 1);
+  Address out{.family = Family::kIpv6, .bytes = {}};
+  out.bytes.back() = 1;
+  return out;
+}
+
 }  // namespace cordon::egress

@@ -23,5 +23,6 @@ std::optional<Destination> read_destination(const policy::network::Host& host, s
 
 policy::network::Address address_of(const kernel::Endpoint& endpoint);
 kernel::Endpoint endpoint_of(const policy::network::Address& address, std::uint16_t port);
+policy::network::Address loopback(policy::network::Family family);  ///< 127.0.0.1 or ::1
 
 }  // namespace cordon::egress

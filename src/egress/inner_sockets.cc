@@ -34,9 +34,18 @@ void InnerSockets::give_back(base::Fd socket, int family) {
   if (kernel::disconnect(socket)) idle(family).push_back(std::move(socket));
 }
 
-void InnerSockets::give_back_once_delivered(base::Fd socket, int family, std::uint64_t until_ns) {
+void InnerSockets::give_back_once_delivered(base::Fd socket, int family, std::uint64_t now_ns, std::uint64_t until_ns) {
   if (is_closed(socket)) return give_back(std::move(socket), family);
-  leaving_.push_back({std::move(socket), family, until_ns});
+  leaving_.push_back({std::move(socket), family, now_ns, until_ns});
+}
+
+void InnerSockets::reclaim(std::size_t most, std::uint64_t by_ns) {
+  for (Leaving& one : leaving_) {
+    if (most == 0 || one.since_ns > by_ns) break;
+    one.until_ns = 0;
+    --most;
+  }
+  if (!leaving_.empty() && leaving_.front().until_ns == 0) sweep(by_ns);
 }
 
 void InnerSockets::sweep(std::uint64_t now_ns) {

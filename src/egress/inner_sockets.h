@@ -25,7 +25,9 @@ class InnerSockets {
   /// Resets what stands. One that cannot be used again is closed, and there is one less.
   void give_back(base::Fd socket, int family);
   /// What was sent is delivered first, until then at most.
-  void give_back_once_delivered(base::Fd socket, int family, std::uint64_t until_ns);
+  void give_back_once_delivered(base::Fd socket, int family, std::uint64_t now_ns, std::uint64_t until_ns);
+  /// Of those that are still delivering, resets so many that began by then, the oldest first.
+  void reclaim(std::size_t most, std::uint64_t by_ns);
   void sweep(std::uint64_t now_ns);
   /// Any that sweep() has to look at.
   [[nodiscard]] bool any_leaving() const { return !leaving_.empty(); }
@@ -34,12 +36,12 @@ class InnerSockets {
   struct Leaving {
     base::Fd socket;
     int family = 0;
-    std::uint64_t until_ns = 0;
+    std::uint64_t since_ns = 0, until_ns = 0;
   };
   [[nodiscard]] std::vector<base::Fd>& idle(int family);
 
   std::vector<base::Fd> ipv4_, ipv6_;
-  std::vector<Leaving> leaving_;
+  std::vector<Leaving> leaving_;  ///< in the order in which they began
 };
 
 }  // namespace cordon::egress

@@ -142,6 +142,11 @@ inline Sys<void> reset_on_close(FdView socket) {
   const linger now{.l_onoff = 1, .l_linger = 0};
   return done(::setsockopt(socket.get(), SOL_SOCKET, SO_LINGER, &now, sizeof now), "setsockopt");
 }
+/// close(2) will then end the stream in order, and the kernel goes on to deliver: what a new socket does.
+inline Sys<void> end_on_close(FdView socket) {
+  const linger none{.l_onoff = 0, .l_linger = 0};
+  return done(::setsockopt(socket.get(), SOL_SOCKET, SO_LINGER, &none, sizeof none), "setsockopt");
+}
 /// SO_ERROR: how a connect(2) under way ended.
 inline Sys<int> pending_error(FdView socket) {
   int code = 0;

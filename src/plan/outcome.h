@@ -64,7 +64,8 @@ struct Destination {
 struct Inbound {
   std::uint16_t port = 0;
   std::uint64_t count = 0;                    ///< connections that reached the target
-  std::uint64_t refused = 0;                  ///< nothing listened, or a bound was met
+  std::uint64_t refused = 0;                  ///< nothing listened, or whoever came had left
+  std::uint64_t no_room = 0;                  ///< reset because too many stood at once; some of `count` among them
   std::uint64_t bytes_out = 0, bytes_in = 0;  ///< from the target, to it
   friend bool operator==(const Inbound&, const Inbound&) = default;
 };

@@ -126,13 +126,37 @@ TEST(EgressReport, WhatCameInIsForWhoAsks) {
   const Report report = make_report(plan, outcome);
   EXPECT_EQ(words(report), "");
   const std::string all = everything(report, Style{.colour = false, .width = 200});
-  EXPECT_THAT(all, HasSubstr("published: port 5173 was reached 12 times, and once in vain"));
+  EXPECT_THAT(all, HasSubstr("published: port 5173 was reached 12 times, and once in vain (nothing listened)"));
   EXPECT_THAT(all, HasSubstr("published: port 8080 was reached once\n"));
   const auto event = nlohmann::json::parse(verdict_event(report));
   EXPECT_EQ(
       event["inbound"].dump(),
       R"([{"bytes_in":80,"bytes_out":900,"count":12,"port":5173,"refused":1},{"bytes_in":0,"bytes_out":0,"count":1,"port":8080}])");
   EXPECT_FALSE(nlohmann::json::parse(verdict_event(make_report(plan, {}))).contains("inbound"));
+}
+
+TEST(EgressReport, WhoCameInVainIsSaidAndWhatWasMissingIsToldApart) {
+  plan::Plan plan;
+  plan.requested = {plan::Layer::kNetwork};
+  plan::Outcome outcome;
+  outcome.executed = true;
+  outcome.inbound = {{.port = 5173, .count = 12, .no_room = 72}, {.port = 8080, .refused = 3}};
+  const Report report = make_report(plan, outcome);
+  EXPECT_EQ(words(report),
+            "cordon: refused: 72 connections to port 5173 were reset for want of room: too many stood at once\n"
+            "cordon: published: 3 connections came to port 8080, and nothing listened on 127.0.0.1 or ::1 there\n");
+  EXPECT_THAT(verdict_event(report), HasSubstr(R"("no_room":72)"));
+  EXPECT_THAT(verdict_event(report), HasSubstr(R"("refused":3)"));
+  EXPECT_TRUE(report.exit_code == 0);
+}
+
+TEST(EgressReport, ANameOfAnAddressIsNoHostToGrant) {
+  const auto grant_of = [](const char* host) {
+    return report_of({to(Reach::kDenied, Way::kDns, host, 0)}).denials.at(0).grant;
+  };
+  EXPECT_EQ(grant_of("2.0.0.127.in-addr.arpa"), "");
+  EXPECT_EQ(grant_of("1.0.0.0.ip6.arpa"), "");
+  EXPECT_NE(grant_of("arpa.example"), "");
 }
 
 TEST(Report, AFlagSaysAsMuchAsALineOfAManifest) {

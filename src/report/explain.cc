@@ -149,6 +149,7 @@ void take_run(const Json& record, Report& report) {
     report.inbound.push_back({.port = static_cast<std::uint16_t>(number_at(one, "port")),
                               .count = number_at(one, "count"),
                               .refused = number_at(one, "refused"),
+                              .no_room = number_at(one, "no_room"),
                               .bytes_out = number_at(one, "bytes_out"),
                               .bytes_in = number_at(one, "bytes_in")});
   });

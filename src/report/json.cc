@@ -163,6 +163,7 @@ Json destination_json(const plan::Destination& one) {
 Json inbound_json(const plan::Inbound& one) {
   Json out = {{"port", one.port}, {"count", one.count}};
   if (one.refused > 0) out["refused"] = one.refused;
+  if (one.no_room > 0) out["no_room"] = one.no_room;
   out["bytes_out"] = one.bytes_out;
   out["bytes_in"] = one.bytes_in;
   return out;

@@ -97,8 +97,10 @@ void note_network(Report& report) {
     const bool denied = one.reach == plan::Reach::kDenied || one.reach == plan::Reach::kGateDenied;
     if (!denied || one.host.empty()) continue;
     const bool asked = one.way == plan::Way::kDns;
+    // Whose name an address has: nobody connects to that one.
+    const bool can_be_granted = one.why.empty() && !one.host.ends_with(".arpa");
     report.denials.push_back({asked ? "look-up" : "connect", destination_text(one), one.count,
-                              one.why.empty() ? network_grant(one.host, asked ? 0 : one.port) : std::string()});
+                              can_be_granted ? network_grant(one.host, asked ? 0 : one.port) : std::string()});
     report.denials_total += one.count;
   }
 }

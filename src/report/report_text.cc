@@ -253,14 +253,26 @@ void say_unreached(Lines& lines, const Report& report) {
 
 std::string times(std::uint64_t count) { return count == 1 ? "once" : fmt::format("{} times", count); }
 
-/// That a port was used as it was meant to be is for who asks; the page that did not load told who came.
+std::string connections(std::uint64_t count) {
+  return count == 1 ? "1 connection" : fmt::format("{} connections", count);
+}
+
+/// That a port was used as it was meant to be is for who asks. Who came sees a reset, which does not tell why.
 void say_inbound(Lines& lines, const Report& report) {
-  if (!lines.is_everything()) return;
   for (const plan::Inbound& one : report.inbound) {
-    std::string prose = fmt::format("port {} was reached {}", one.port, times(one.count));
-    if (one.refused > 0)
-      prose += fmt::format(", and {} in vain (nothing listened, or too many came at once)", times(one.refused));
-    lines.say("published:", Paint::kNone, prose);
+    if (one.no_room > 0)
+      lines.say("refused:", Paint::kYellow,
+                fmt::format("{} to port {} {} reset for want of room: too many stood at once", connections(one.no_room),
+                            one.port, one.no_room == 1 ? "was" : "were"));
+    if (one.count == 0 && one.refused > 0) {
+      lines.say("published:", Paint::kYellow,
+                fmt::format("{} came to port {}, and nothing listened on 127.0.0.1 or ::1 there",
+                            connections(one.refused), one.port));
+    } else if (lines.is_everything()) {
+      std::string prose = fmt::format("port {} was reached {}", one.port, times(one.count));
+      if (one.refused > 0) prose += fmt::format(", and {} in vain (nothing listened)", times(one.refused));
+      lines.say("published:", Paint::kNone, prose);
+    }
   }
 }
 

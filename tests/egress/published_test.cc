@@ -114,11 +114,38 @@ TEST_F(Published, TheSocketsAreUsedAgainHoweverAConnectionEnded) {
   }
 }
 
-TEST_F(Published, BeyondTheSocketsAConnectionIsResetAndCounted) {
-  serve([](const Fd& client) {
-    write_all(client, "here");
-    read_all(client);
-  });
+/// Says that it is there, and then what it is told.
+void greet_and_echo(const Fd& client) {
+  write_all(client, "here");
+  for (std::string got = read_some(client, 1); got.size() == 1; got = read_some(client, 1)) write_all(client, got);
+}
+
+std::uint64_t refused_for_want_of_room(Sandbox& box) {
+  std::uint64_t out = 0;
+  for (const auto& [id, row] : box.finish())
+    if (row.verdict == egress::Verdict::kOverBound && row.via == egress::Via::kPublished && row.port == kPort &&
+        row.detail == static_cast<std::uint32_t>(egress::Bound::kInnerSockets))
+      out += row.count;
+  return out;
+}
+
+TEST_F(Published, BeyondTheSocketsAConnectionWaitsForOneThatIsFree) {
+  serve(greet_and_echo);
+  box_.publish(kPort, 2);
+  box_.start();
+  Fd one = connect_to("127.0.0.1", kPort);
+  const Fd two = connect_to("127.0.0.1", kPort);
+  ASSERT_EQ(read_some(one, 4) + read_some(two, 4), "herehere");
+  const Fd three = connect_to("127.0.0.1", kPort);
+  ASSERT_TRUE(write_all(three, "x"));
+  one.reset();
+  EXPECT_EQ(read_some(three, 5), "herex");
+  EXPECT_EQ(refused_for_want_of_room(box_), 0U);
+}
+
+TEST_F(Published, BeyondTheTimeForItAConnectionIsResetAndCounted) {
+  serve(greet_and_echo);
+  box_.config.bounds.dial_ms = 300;
   box_.publish(kPort, 2);
   box_.start();
   {
@@ -128,14 +155,173 @@ TEST_F(Published, BeyondTheSocketsAConnectionIsResetAndCounted) {
     EXPECT_EQ(read_all(connect_to("127.0.0.1", kPort)), "(reset)");
   }
   EXPECT_EQ(ask_until_answered(""), "here");
-  bool counted = false;
-  for (const auto& [id, row] : box_.finish())
-    counted = counted || (row.verdict == egress::Verdict::kOverBound && row.via == egress::Via::kPublished &&
-                          row.port == kPort && row.detail == static_cast<std::uint32_t>(egress::Bound::kInnerSockets));
-  EXPECT_TRUE(counted);
+  EXPECT_GE(refused_for_want_of_room(box_), 1U);
+}
+
+TEST_F(Published, BeyondTheBoundOfThoseThatWaitOneIsResetAtOnce) {
+  serve(greet_and_echo);
+  box_.config.bounds.dial_ms = 120'000;
+  box_.config.bounds.waiting_inside = 1;
+  box_.publish(kPort, 1);
+  box_.start();
+  const Fd one = connect_to("127.0.0.1", kPort);
+  ASSERT_EQ(read_some(one, 4), "here");
+  const Fd waits = connect_to("127.0.0.1", kPort);
+  EXPECT_EQ(read_all(connect_to("127.0.0.1", kPort)), "(reset)");
+  EXPECT_EQ(refused_for_want_of_room(box_), 2U) << "and the one that waited to the end";
+}
+
+TEST_F(Published, ManyMoreAtOnceThanThereAreSocketsAreAllServed) {
+  for (const char* address : {"127.0.0.1", "::1"}) {
+    Sandbox box;
+    std::optional<Server> server;
+    box.inside([&] { server.emplace(address, kPort, answer_after_the_end); });
+    box.publish(kPort, 3);
+    box.start();
+    std::vector<std::string> got(90);
+    {
+      std::vector<std::jthread> threads;
+      for (std::string& one : got) threads.emplace_back([&one] { one = ask("a"); });
+    }
+    EXPECT_THAT(got, testing::Each("got a")) << address;
+    EXPECT_THAT(box.summary(), ElementsAre("admitted localhost:7000 90"));
+    box.kill_broker();
+    box.wait_broker();
+  }
+}
+
+TEST_F(Published, WhoIsQuietForLongestGivesWayAndFirstWhoHasHalfLeft) {
+  serve(greet_and_echo);
+  box_.config.bounds.reclaim_ms = 100;
+  box_.publish(kPort, 2);
+  box_.start();
+  const Fd idle = connect_to("127.0.0.1", kPort);
+  ASSERT_EQ(read_some(idle, 4), "here");
+  const Fd idle_too = connect_to("127.0.0.1", kPort);
+  ASSERT_EQ(read_some(idle_too, 4), "here");
+  ASSERT_TRUE(write_all(idle_too, "x"));
+  ASSERT_EQ(read_some(idle_too, 1), "x");
+  const Fd third = connect_to("127.0.0.1", kPort);
+  EXPECT_EQ(read_some(third, 4), "here");
+  EXPECT_EQ(read_all(idle), "(reset)");
+  ASSERT_TRUE(write_all(idle_too, "x"));
+  EXPECT_EQ(read_some(idle_too, 1), "x") << "the other one stands";
+  EXPECT_EQ(refused_for_want_of_room(box_), 1U);
+}
+
+TEST_F(Published, WhoHasHalfLeftGivesWayBeforeWhoIsQuietForLonger) {
+  Gate over;
+  serve([&](const Fd& client) {
+    write_all(client, "here");
+    if (read_some(client, 1) == "e") return over.pass();  // has heard the end, and says nothing more
+    write_all(client, "x");
+    read_all(client);
+  });
+  box_.config.bounds.reclaim_ms = 100;
+  box_.publish(kPort, 2);
+  box_.start();
+  const Fd idle = connect_to("127.0.0.1", kPort);
+  ASSERT_EQ(read_some(idle, 4), "here");
+  const Fd left = connect_to("127.0.0.1", kPort);
+  ASSERT_EQ(read_some(left, 4), "here");
+  ASSERT_TRUE(write_all(left, "e"));
+  ::shutdown(left.get(), SHUT_WR);
+  const Fd third = connect_to("127.0.0.1", kPort);
+  EXPECT_EQ(read_some(third, 4), "here");
+  EXPECT_EQ(read_all(left), "(reset)");
+  ASSERT_TRUE(write_all(idle, "x"));
+  EXPECT_EQ(read_some(idle, 1), "x");
+  over.open();
+}
+
+TEST_F(Published, AnyNumberOfIdleConnectionsDoesNotShutThePort) {
+  serve(greet_and_echo);
+  box_.config.bounds.reclaim_ms = 1'000;
+  box_.publish(kPort, 64);
+  box_.start();
+  std::vector<Fd> idle;
+  for (int i = 0; i < 100; ++i) idle.push_back(connect_to("127.0.0.1", kPort));
+  const Fd other = connect_to("127.0.0.1", kPort);
+  ASSERT_TRUE(write_all(other, "x"));
+  EXPECT_EQ(read_some(other, 5), "herex");
+}
+
+TEST_F(Published, NobodyGivesWayAsLongAsThereIsRoom) {
+  serve(greet_and_echo);
+  box_.config.bounds.reclaim_ms = 100;
+  box_.publish(kPort, 3);
+  box_.start();
+  const Fd idle = connect_to("127.0.0.1", kPort);
+  ASSERT_EQ(read_some(idle, 4), "here");
+  for (int beats = 0; beats < 3;) {
+    const Fd other = connect_to("127.0.0.1", kPort);
+    ASSERT_EQ(read_some(other, 4), "here");
+    const auto record = box_.next_record();
+    ASSERT_TRUE(record.has_value());
+    if (std::holds_alternative<egress::Heartbeat>(*record)) ++beats;
+  }
+  ASSERT_TRUE(write_all(idle, "x"));
+  EXPECT_EQ(read_some(idle, 1), "x");
+}
+
+TEST_F(Published, WhoComesBeforeAnythingListensWaitsForIt) {
+  box_.config.bounds.early_ms = 60'000;
+  box_.config.bounds.heartbeat_ms = 50;
+  box_.publish(kPort, 2);
+  box_.start();
+  std::vector<Fd> early;  // more than there are sockets, which nobody holds meanwhile
+  for (int i = 0; i < 5; ++i) {
+    early.push_back(connect_to("127.0.0.1", kPort));
+    ASSERT_TRUE(write_all(early.back(), "e"));
+    ::shutdown(early.back().get(), SHUT_WR);
+  }
+  for (int beats = 0; beats < 2;) {  // the second one at the latest has dialled in vain before it
+    const auto record = box_.next_record();
+    ASSERT_TRUE(record.has_value());
+    const auto* beat = std::get_if<egress::Heartbeat>(&*record);
+    if (beat != nullptr && beat->open == early.size()) ++beats;
+  }
+  serve(answer_after_the_end);
+  for (const Fd& one : early) EXPECT_EQ(read_all(one), "got e");
+  server_.reset();
+  EXPECT_EQ(ask("a"), "(reset)") << "something listened, and has ended: at once";
+  EXPECT_THAT(box_.summary(), ElementsAre("admitted localhost:7000 5", "unreachable localhost:7000 1"));
+}
+
+TEST_F(Published, ARunThatEndsDoesNotWaitForThoseWhoCameBeforeAnythingListened) {
+  box_.config.bounds.early_ms = 60'000;
+  box_.config.bounds.delivery_ms = 2'500;
+  box_.publish(kPort, 2);
+  box_.start();
+  const Fd early = connect_to("127.0.0.1", kPort);
+  ASSERT_TRUE(write_all(early, "e"));
+  box_.say(egress::Finish{egress::Parting::kWhenDelivered});
+  EXPECT_EQ(read_all(early), "(reset)");
+}
+
+/// The kernel closes what a killed broker held, and would end each stream in order.
+TEST_F(Published, ABrokerThatIsKilledCutsWhatItCarriedForBothSides) {
+  Gate ready;
+  std::string inside;
+  serve([&](const Fd& client) {
+    write_all(client, "here");
+    inside = read_all(client);
+    ready.open();
+  });
+  box_.publish(kPort, 2);
+  box_.start();
+  const Fd socket = connect_to("127.0.0.1", kPort);
+  ASSERT_EQ(read_some(socket, 4), "here");
+  ASSERT_TRUE(write_all(socket, "part"));
+  box_.kill_broker();
+  box_.wait_broker();
+  EXPECT_EQ(read_all(socket), "(reset)");
+  ready.pass();
+  EXPECT_THAT(inside, testing::EndsWith("(reset)"));
 }
 
 TEST_F(Published, WhereNothingListensTheConnectionIsReset) {
+  box_.config.bounds.early_ms = 0;
   box_.publish(kPort, 2);
   box_.start();
   for (int i = 0; i < 5; ++i) EXPECT_EQ(ask("a"), "(reset)");
@@ -146,6 +332,7 @@ TEST_F(Published, WhereNothingListensTheConnectionIsReset) {
 
 /// A connect(2) to a port of the range that the source port comes of may meet itself.
 TEST_F(Published, ASocketThatMeetsItselfIsNobody) {
+  box_.config.bounds.early_ms = 0;
   box_.publish(kPort, 2);
   box_.start();
   box_.inside([] { std::ofstream("/proc/sys/net/ipv4/ip_local_port_range") << "7000 7000"; });

@@ -1,6 +1,7 @@
 // Promise: what a program has sent before it ended arrives, as it does without Cordon, where the kernel goes on to
 // deliver for a process that is gone. And a run that is ended by force is cut at once.
 
+#include <signal.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -96,6 +97,38 @@ TEST_P(Delivery, ACommandWhoseAnswerNobodyReadsArrives) {
       kGranted);
   for (int i = 0; i < 200 && got < 7; ++i) std::this_thread::sleep_for(std::chrono::milliseconds(10));
   EXPECT_EQ(got, 7U) << sent;
+}
+
+/// The target has sent everything and ended, and it is the broker alone that has it.
+TEST_P(Delivery, ABrokerThatIsLostBeforeEverythingArrivedIsNoSuccess) {
+  Sink sink(std::chrono::milliseconds(500));
+  const std::string report = scene.in_work("r.json");
+  Running running = run_of(python_manifest("s = socket.create_connection(('a.example', 8080))\n"
+                                           "s.settimeout(0.2)\n"
+                                           "try:\n"
+                                           "  while True: s.send(b'x' * 50000)\n"
+                                           "except TimeoutError: pass\n"
+                                           "print('sent', flush=True); sys.stdin.readline(); os._exit(0)\n") +
+                               kGranted,
+                           {"--report", report})
+                        .pty()
+                        .start();
+  ASSERT_TRUE(running.expect("sent")) << running.seen();
+  const pid_t broker = broker_of(running.pid());
+  ASSERT_GT(broker, 0);
+  ASSERT_EQ(::kill(broker, SIGSTOP), 0);
+  running.type("\n");
+  ASSERT_TRUE(gone(scene.in_work("main.py"))) << "the target";
+  ASSERT_EQ(::kill(broker, SIGKILL), 0);
+  const Finished ended = running.wait();
+  EXPECT_EQ(ended.code, 124) << ended;
+  EXPECT_TRUE(ended.says("cordon-broker was lost")) << ended;
+  EXPECT_TRUE(ended.says("may not have arrived")) << ended;
+  const auto document = nlohmann::json::parse(scene.bare({"/bin/cat", report}).out, nullptr, false);
+  ASSERT_FALSE(document.is_discarded());
+  EXPECT_EQ(document["report"]["fully_enforced"], false);
+  sink.arrived();
+  EXPECT_TRUE(sink.was_cut()) << "what was cut short never looks whole";
 }
 
 TEST_P(Delivery, ARunThatIsEndedByForceIsCutAtOnce) {

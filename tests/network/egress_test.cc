@@ -300,6 +300,29 @@ TEST_P(Egress, ABrokerThatIsKilledEndsTheRun) {
   }
 }
 
+/// A paused container or a snapshot: nobody ran, and who goes on first must not judge the other.
+TEST_P(Egress, ARunThatStoodStillAsAWholeGoesOn) {
+  Running running = run_of(python_manifest("print('waiting', flush=True); sys.stdin.readline()\n"
+                                           "said('got', lambda: urllib.request.urlopen('http://a.example:8080/', "
+                                           "timeout=20).read().decode())\n") +
+                           kGranted)
+                        .pty()
+                        .start();
+  ASSERT_TRUE(running.expect("waiting")) << running.seen();
+  const pid_t broker = broker_of(running.pid());
+  ASSERT_GT(broker, 0);
+  ASSERT_EQ(::kill(broker, SIGSTOP), 0);
+  running.signal(SIGSTOP);
+  ::usleep(3'000'000);  // longer than a broker may be silent
+  running.signal(SIGCONT);
+  ::usleep(200'000);
+  ASSERT_EQ(::kill(broker, SIGCONT), 0);
+  running.type("\n");
+  const Finished ended = running.wait();
+  EXPECT_EQ(ended.code, 0) << ended;
+  EXPECT_THAT(ended.out, testing::HasSubstr("got over")) << ended;
+}
+
 TEST_P(Egress, AKernelWithoutNfTablesHasAListenerOnEachGrantedPort) {
   const auto without = [] { lose_sockets(AF_NETLINK, NETLINK_NETFILTER, EPROTONOSUPPORT); };
   const std::string manifest =

@@ -112,7 +112,8 @@ std::vector<plan::Inbound> inbound_of(const std::map<std::uint32_t, Row>& rows) 
     if (row.via != egress::Via::kPublished) continue;
     plan::Inbound& one = by_port[row.port];
     one.port = row.port;
-    (row.verdict == Verdict::kAdmitted ? one.count : one.refused) += row.count;
+    const bool beyond = row.verdict == Verdict::kOverBound;
+    (row.verdict == Verdict::kAdmitted ? one.count : beyond ? one.no_room : one.refused) += row.count;
     one.bytes_out += row.bytes_out;
     one.bytes_in += row.bytes_in;
   }

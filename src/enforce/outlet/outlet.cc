@@ -23,9 +23,13 @@ using base::FdView;
 using base::Result;
 
 constexpr std::uint64_t kMs = 1'000'000;
-constexpr std::uint64_t kSilenceMs = 2'000;  // as docs/network.md says
-constexpr std::uint64_t kStartMs = 10'000;   // a machine that is short of everything still starts a program in that
+// Silence is counted in ticks of our own, so that time in which nobody ran is one tick at most, however long it was.
+constexpr std::uint64_t kTickMs = 500;
+constexpr unsigned kSilentTicks = 5;  // two seconds at least, as docs/network.md says
+constexpr unsigned kStartTicks = 20;  // a machine that is short of everything still starts a program in that
+constexpr std::uint64_t kLateMs = 250;
 constexpr int kFarewellMs = 3'000;
+constexpr int kFarewellPollMs = 100;
 constexpr std::size_t kMostResolverStarts = 16;
 constexpr std::uint64_t kTriesBeforeTold = 2;
 constexpr std::size_t kMostBlockedTold = 3;  // at once; the report has all
@@ -132,8 +136,8 @@ Result<void> Outlet::start_broker(From from) {
   CORDON_TRY(broker_, spawn(program, kBroker, fds));
   control_ = std::move(control->ours);
   resolver_socket_ = std::move(resolver->ours);
-  heard_ns_ = kernel::monotonic_ns();
-  CORDON_OK(worded(kernel::timerfd_settime(timer_, kStartMs * kMs)));
+  heard();
+  CORDON_OK(arm_tick());
   CORDON_OK(watch(Source::kControl, control_));
   return watch(Source::kResolver, resolver_socket_);
 }
@@ -165,16 +169,28 @@ void Outlet::service() {
   }
 }
 
-/// What it said while we were stopped is read first: that was no silence.
+void Outlet::heard() {
+  silent_ticks_ = 0;
+  forgave_ = false;
+}
+
+Result<void> Outlet::arm_tick() {
+  due_ns_ = kernel::monotonic_ns() + kTickMs * kMs;
+  return worded(kernel::timerfd_settime(timer_, kTickMs * kMs));
+}
+
+/// What it said while we were stopped is read first: that was no silence. A tick that comes late means that we did not
+/// run either (a frozen container, a snapshot, a stopped job), and it has the whole time again; once, until it speaks.
 void Outlet::on_timer() {
   std::array<std::byte, 8> expirations{};
   static_cast<void>(kernel::read(timer_, expirations).has_value());
   on_control();
   if (state_ == State::kLost) return;
-  const std::uint64_t due = heard_ns_ + (state_ == State::kServing ? kSilenceMs : kStartMs) * kMs;
-  const std::uint64_t now = kernel::monotonic_ns();
-  if (now >= due) return lose("it gave no sign of life");
-  static_cast<void>(kernel::timerfd_settime(timer_, due - now).has_value());
+  const bool late = kernel::monotonic_ns() > due_ns_ + kLateMs * kMs;
+  const bool forgives = late && !std::exchange(forgave_, true);
+  silent_ticks_ = forgives ? 0 : silent_ticks_ + 1;
+  if (silent_ticks_ >= (state_ == State::kServing ? kSilentTicks : kStartTicks)) return lose("it gave no sign of life");
+  if (!arm_tick()) lose("its silence cannot be timed");
 }
 
 void Outlet::on_control() {
@@ -185,7 +201,7 @@ void Outlet::on_control() {
     if (!got || got->bytes == 0) return lose("it is gone");
     const auto record = record_in(*got, buffer);
     if (!record) return lose("what it says cannot be understood");
-    heard_ns_ = kernel::monotonic_ns();
+    heard();
     take(*record);
   }
 }
@@ -234,7 +250,6 @@ void Outlet::take_ready(const egress::Ready& ready) {
   const std::uint32_t landlock = ready.landlock_abi == 0 ? static_cast<std::uint32_t>(egress::Check::kLandlock) : 0U;
   if ((ready.checks | landlock) != egress::kAllChecks) return lose("it is not confined");
   state_ = State::kServing;
-  static_cast<void>(kernel::timerfd_settime(timer_, kSilenceMs * kMs).has_value());
   drop_sockets();  // whoever holds them keeps the network open: from here on the broker alone does
 }
 
@@ -288,12 +303,17 @@ void Outlet::ask_to_finish(egress::Parting parting) {
 Outlet::Counted Outlet::finish() {
   ask_to_finish(egress::Parting::kAtOnce);
   // It may still need the resolver, for what the target sent in its last moment.
-  const std::uint64_t until = kernel::monotonic_ns() + kFarewellMs * kMs;
-  while (state_ == State::kServing && !finished_ && kernel::monotonic_ns() < until) {
+  std::uint64_t before = kernel::monotonic_ns();
+  std::uint64_t until = before + kFarewellMs * kMs;
+  while (state_ == State::kServing && !finished_ && before < until) {
     std::array<pollfd, 1> more{pollfd{.fd = epoll_.get(), .events = POLLIN, .revents = 0}};
-    static_cast<void>(kernel::poll(more, 100).has_value());
+    static_cast<void>(kernel::poll(more, kFarewellPollMs).has_value());
+    const std::uint64_t now = kernel::monotonic_ns();
+    if (now - before > (kFarewellPollMs + kLateMs) * kMs) until += now - before;  // nobody ran
+    before = now;
     service();
   }
+  if (state_ == State::kServing && !finished_) lose("it did not take its leave");
   control_.reset();  // by which both end, if they have not yet
   resolver_socket_.reset();
   resolver_.end();

@@ -68,7 +68,8 @@ class Outlet {
 
   /// The run is over: the broker is told, so that it takes leave while its supervisor clears away the rest.
   void ask_to_finish(egress::Parting parting);
-  /// Every destination, and what came in, each once; both programs are gone after it.
+  /// Every destination, and what came in, each once; both programs are gone after it. A broker that did not say that
+  /// it is through is lost (state()): what was sent last may not have arrived, and not all of it is counted.
   struct Counted {
     std::vector<plan::Destination> destinations;
     std::vector<plan::Inbound> inbound;
@@ -84,6 +85,8 @@ class Outlet {
   base::Result<void> start_broker(From from);
   void on_control();
   void on_timer();
+  void heard();
+  base::Result<void> arm_tick();
   void take(const egress::Record& record);
   void note_blocked(const egress::Row& row);
   void take_ready(const egress::Ready& ready);
@@ -120,7 +123,9 @@ class Outlet {
   Child broker_, resolver_;
   std::size_t resolver_starts_ = 0;
   bool asked_to_finish_ = false, finished_ = false;
-  std::uint64_t heard_ns_ = 0;  ///< when the broker last said something
+  unsigned silent_ticks_ = 0;  ///< of the timer, since the broker last said something
+  bool forgave_ = false;       ///< one of them that came late, since then
+  std::uint64_t due_ns_ = 0;   ///< of the next
   std::map<std::uint32_t, egress::Row> rows_;
   std::vector<Asked> questions_;
   std::vector<std::uint64_t> gone_;

@@ -106,8 +106,8 @@ base::Fd listening() {
   return socket;
 }
 
-void serve_until(Outlet& outlet, Outlet::State wanted) {
-  for (int i = 0; i < 100 && outlet.state() != wanted && outlet.state() != Outlet::State::kLost; ++i) {
+void serve_until(Outlet& outlet, Outlet::State wanted, int most = 100) {
+  for (int i = 0; i < most && outlet.state() != wanted && outlet.state() != Outlet::State::kLost; ++i) {
     pollfd one{outlet.poll_fd().get(), POLLIN, 0};
     ::poll(&one, 1, 100);
     outlet.service();
@@ -150,6 +150,49 @@ TEST_F(Started, ABrokerThatSaysNothingIsKilled) {
   EXPECT_EQ(outlet->state(), Outlet::State::kLost);
   EXPECT_THAT(outlet->error().detail, HasSubstr("no sign of life"));
   EXPECT_EQ(::kill(pid, 0), -1) << "killed and reaped";
+}
+
+/// A frozen container, a snapshot of a machine: both stood still, and the broker is a little later to go on.
+TEST_F(Started, ABrokerThatStoodStillTogetherWithUsIsNotLost) {
+  const pid_t pid = outlet->broker_pid();
+  for (int i = 0; i < 2; ++i) {
+    ::kill(pid, SIGSTOP);
+    ::usleep(3'000'000);  // nobody serves the outlet meanwhile, as if this process were stopped
+    for (int ticks = 0; ticks < 2; ++ticks) {
+      pollfd one{outlet->poll_fd().get(), POLLIN, 0};
+      ::poll(&one, 1, 300);
+      outlet->service();
+    }
+    ASSERT_EQ(outlet->state(), Outlet::State::kServing) << i;
+    ::kill(pid, SIGCONT);
+    serve_until(*outlet, Outlet::State::kLost, 30);
+    ASSERT_EQ(outlet->state(), Outlet::State::kServing) << i;
+  }
+  ::kill(pid, SIGSTOP);
+  ::usleep(3'000'000);
+  serve_until(*outlet, Outlet::State::kLost);
+  EXPECT_EQ(outlet->state(), Outlet::State::kLost) << "the control: one that stays silent afterwards";
+}
+
+TEST_F(Started, ABrokerThatIsKilledInItsFarewellIsLost) {
+  ::kill(outlet->broker_pid(), SIGSTOP);
+  outlet->ask_to_finish(egress::Parting::kWhenDelivered);
+  ::kill(outlet->broker_pid(), SIGKILL);
+  outlet->finish();
+  EXPECT_EQ(outlet->state(), Outlet::State::kLost);
+}
+
+TEST_F(Started, ABrokerThatNeverTakesItsLeaveIsLost) {
+  ::kill(outlet->broker_pid(), SIGSTOP);
+  outlet->ask_to_finish(egress::Parting::kWhenDelivered);
+  outlet->finish();
+  EXPECT_EQ(outlet->state(), Outlet::State::kLost);
+}
+
+TEST_F(Started, ABrokerThatTakesItsLeaveIsNotLost) {
+  outlet->ask_to_finish(egress::Parting::kWhenDelivered);
+  outlet->finish();
+  EXPECT_EQ(outlet->state(), Outlet::State::kServing);
 }
 
 plan::Plan publishing(std::uint16_t port, std::uint16_t sockets = 2) {
@@ -215,8 +258,9 @@ TEST(OutletDestinations, WhatCameInIsCountedByPortAndIsNoDestination) {
   const std::map<std::uint32_t, egress::Row> rows = {
       {0, came}, {1, in_vain}, {2, over}, {3, row(3, egress::Verdict::kAdmitted, 0)}};
   EXPECT_THAT(destinations_of(rows), SizeIs(1));
-  EXPECT_THAT(inbound_of(rows), testing::ElementsAre(plan::Inbound{
-                                    .port = 5173, .count = 2, .refused = 4, .bytes_out = 10, .bytes_in = 3}));
+  EXPECT_THAT(inbound_of(rows),
+              testing::ElementsAre(
+                  plan::Inbound{.port = 5173, .count = 2, .refused = 2, .no_room = 2, .bytes_out = 10, .bytes_in = 3}));
 }
 
 TEST(Outlet, ASocketThatThePlanDoesNotHaveIsRefused) {

@@ -450,6 +450,7 @@ void Run::Loop::finish(const ProcessEnd& init) {
     outlet::Outlet::Counted counted = outlet_->finish();
     outcome_->destinations = std::move(counted.destinations);
     outcome_->inbound = std::move(counted.inbound);
+    judge_farewell();
   }
   give_back();
   mounted();

@@ -102,6 +102,7 @@ class Run::Loop {
   void end_asking();
   void dismiss_questions();
   void outlet_lost();
+  void judge_farewell();
   base::Result<void> on_life();
   base::Result<void> on_mounts();
   void on_target_stopped(int signal);

@@ -13,6 +13,18 @@
 #include "kernel/socket.h"
 
 namespace cordon::enforce::supervise {
+namespace {
+
+plan::Lapse lapse_of(const base::Error& why, std::string_view consequence) {
+  return {.layer = plan::Layer::kNetwork,
+          .what = fmt::format("cordon-broker was lost ({}{}), {}", why.detail,
+                              why.code == 0 ? "" : ", " + base::errno_name(why.code), consequence),
+          .mend = {},
+          .step = why.step,
+          .target = {}};
+}
+
+}  // namespace
 
 base::Result<void> Run::Loop::take_socket(base::StepId step, base::Fd socket) {
   if (!outlet_) return {};  // not of the plan: progress_ has refused it
@@ -85,6 +97,16 @@ void Run::Loop::dismiss_questions() {
   give_answers();
 }
 
+/// A target that has ended by itself relies on the broker for what it sent last. Of a run that was ended by force
+/// nothing more was to pass.
+void Run::Loop::judge_farewell() {
+  const bool by_itself = outcome_->executed && outcome_->ended_by == plan::EndedBy::kTarget;
+  if (!by_itself || outlet_->state() != outlet::Outlet::State::kLost) return;
+  outcome_->ended_by = plan::EndedBy::kLapse;
+  outcome_->lapses.push_back(
+      lapse_of(outlet_->error(), "so what the target sent or was sent last may not have arrived"));
+}
+
 /// Before the target: it does not start. After: what it was promised of the network is not held any more, though
 /// nothing passes.
 void Run::Loop::outlet_lost() {
@@ -93,12 +115,7 @@ void Run::Loop::outlet_lost() {
   end_asking();
   if (!told_to_go_) return progress_.fail_setup(why);
   static_cast<void>(on_life());  // it may have ended by itself just now
-  progress_.lapsed({.layer = plan::Layer::kNetwork,
-                    .what = fmt::format("cordon-broker was lost ({}{}), so nothing of the network could be reached",
-                                        why.detail, why.code == 0 ? "" : ", " + base::errno_name(why.code)),
-                    .mend = {},
-                    .step = why.step,
-                    .target = {}});
+  progress_.lapsed(lapse_of(why, "so nothing of the network could be reached"));
   end_run(plan::EndedBy::kLapse, SIGKILL);
 }
 
