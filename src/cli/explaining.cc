@@ -147,8 +147,7 @@ void explain_addresses(const plan::Plan& plan, const plan::Outcome& outcome, rep
                               .subject = host_and_port(one.address, std::to_string(one.port)),
                               .count = one.count,
                               .grant = fmt::format("host_services: [{}]", one.port),
-                              .why = "nobody in the run listens there, and its loopback is its own; a server of this "
-                                     "host's is not reached without"});
+                              .why = "nobody in the run listens there; the host's own loopback is another"});
   }
   const bool looked_up = !plan.egress && std::ranges::any_of(outcome.reached, [](const plan::ReachedAddress& one) {
     return one.port == kDns;

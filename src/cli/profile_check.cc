@@ -37,6 +37,18 @@ bool started_more(const policy::Policy& policy, const plan::Outcome& outcome) {
   return policy.exec.mode != policy::ExecMode::kAll && outcome.exec_attempts_total > 0;
 }
 
+/// What the manifest runs and where, as a person knows it: `cordon profile -- COMMAND` drafts env -C DIRECTORY COMMAND.
+struct Program {
+  std::string name, directory;
+};
+Program program_of(const policy::Policy& policy) {
+  const std::string& path = policy.entrypoint.path;
+  const bool by_env = path.ends_with("/env") && policy.args.size() > 2 && policy.args[0].value == "-C" &&
+                      policy.args[1].value.starts_with('/');
+  if (by_env) return {policy.args[2].value, policy.args[1].value};
+  return {policy.entrypoint.written, std::string(planner::parent_of(path))};
+}
+
 /// What no program's own doing is, and no draft has a line for.
 bool is_incidental(const plan::ObservedPath& one) {
   constexpr std::array kKernel = std::to_array<std::string_view>({"/dev", "/proc", "/sys"});
@@ -70,7 +82,7 @@ std::vector<std::string> refused_in(WatchedRun& run, const policy::Policy& polic
       out.push_back(fmt::format("{} {}: {}", one.act, base::shown(one.subject), one.why));
   const report::Inside inside(run.plan);
   // Of its own directory a draft shows only what was opened, and says so: interpreters, make and git list it.
-  const std::string_view own = planner::parent_of(policy.entrypoint.path);
+  const std::string own = program_of(policy).directory;
   for (const plan::ObservedPath& one : used.paths)
     if (one.path != own && (one.acts & plan::kActEnumerate) != 0 && inside.is_partial(inside.resolved(one.path)) &&
         planner::depth_of(one.path) > 1 && !draft::is_of_the_importer(one.programs) && !is_told(proposal, one.path))
@@ -82,7 +94,7 @@ std::vector<std::string> refused_in(WatchedRun& run, const policy::Policy& polic
 report::ProfileView view_of(const Opened& opened, const draft::Proposal& proposal, const policy::Policy& needed,
                             const plan::Outcome& outcome) {
   report::ProfileView view;
-  view.program = opened.as_written.entrypoint.written;
+  view.program = program_of(opened.policy).name;
   view.manifest = opened.file.written_path;
   view.rounds = 1;
   view.exit_code = outcome.exit_code;
@@ -121,17 +133,15 @@ base::Result<int, Stop> check_profile(Context& context, const Arguments& argumen
   if (auto* refusal = std::get_if<plan::Refusal>(&ran))
     return base::fail(stop(report::refused(*refusal), opened.file.text));
   WatchedRun& run = std::get<WatchedRun>(ran);
-  const std::string& entrypoint = opened.policy.entrypoint.path;
-  draft::Proposal proposal =
-      draft::propose({.policy = watched,
-                      .plan = run.plan,
-                      .outcome = run.outcome,
-                      .facts = run.host.facts,
-                      .project = entrypoint.substr(0, std::max<std::size_t>(entrypoint.rfind('/'), 1)),
-                      .script = {},
-                      .standing = opened.policy.write,
-                      .began_ns = run.began_ns,
-                      .forwarding = draft::Forwarding::kRefused});
+  draft::Proposal proposal = draft::propose({.policy = watched,
+                                             .plan = run.plan,
+                                             .outcome = run.outcome,
+                                             .facts = run.host.facts,
+                                             .project = program_of(opened.policy).directory,
+                                             .script = {},
+                                             .standing = opened.policy.write,
+                                             .began_ns = run.began_ns,
+                                             .forwarding = draft::Forwarding::kRefused});
   withhold_looks(proposal, run);
   proposal.env.clear();
   proposal.exec_all = false;

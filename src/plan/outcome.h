@@ -70,8 +70,8 @@ struct Inbound {
   friend bool operator==(const Inbound&, const Inbound&) = default;
 };
 
-/// An address of the internet that a watched run named to connect(2) or to send to: what it said, as with every
-/// observation. Whether it got there is not known, nor under which name it knew it.
+/// An address of the internet that a watched run named to connect(2), to bind(2) or to send to: what it said, as with
+/// every observation. Whether it got there is not known, nor under which name it knew it.
 struct ReachedAddress {
   std::string address;     ///< "192.0.2.1", "2001:db8::1"
   std::uint16_t port = 0;  ///< in the host's order

@@ -85,6 +85,13 @@ bool keeps_modules(std::string_view program) {
   return end != std::string_view::npos && is_one_of(program.substr(0, end + 1), kNames);
 }
 
+/// Each loads the Java machine of its installation, and that its libraries, by their paths below it.
+bool is_of_java(std::string_view program) {
+  constexpr std::array kNames = std::to_array<std::string_view>(
+      {"jar", "java", "javac", "javadoc", "jdeps", "jlink", "jpackage", "jshell", "keytool"});
+  return is_one_of(program, kNames);
+}
+
 /// python3.11, python3, python: under which of these an installation keeps its modules is its maker's choice.
 std::vector<std::string> module_names(std::string_view program) {
   std::vector<std::string> out = {std::string(program)};
@@ -286,6 +293,7 @@ void ExecClosure::libraries(const ProgramHop& hop, const Asker& asker) {
 /// Of a known interpreter alone, below the prefix that its file really lies in, and of an environment of Python's.
 void ExecClosure::modules(const PathFact& file) {
   const std::string_view bin = parent_of(file.real), program = name_of(file.real);
+  if (is_of_java(program) && holds_programs(bin)) libraries_of_java(std::string(parent_of(bin)));
   if (!keeps_modules(program)) return;
   std::set<std::string> names;
   for (const std::string_view name : {name_of(file.asked), program}) {
@@ -302,6 +310,16 @@ void ExecClosure::modules(const PathFact& file) {
   const PathFact* marker = known(environment + "/pyvenv.cfg");
   if (marker != nullptr && marker->state == PathState::kPresent && is_regular(*marker))
     modules_below(environment, names);
+}
+
+/// Only of an installation with a directory of its own: below /usr it would be everybody's libraries.
+void ExecClosure::libraries_of_java(const std::string& prefix) {
+  if (prefix == "/" || prefix == "/usr" || prefix == "/usr/local") return;
+  std::string directory = prefix + "/lib";
+  const PathFact* machine = known(directory + "/server/libjvm.so");
+  const PathFact* fact = known(directory);
+  if (machine == nullptr || fact == nullptr || machine->state != PathState::kPresent || !is_regular(*machine)) return;
+  if (fact->real == directory && within(machine->real, directory)) module_directories.push_back(std::move(directory));
 }
 
 void ExecClosure::modules_below(const std::string& prefix, const std::set<std::string>& names) {

@@ -79,6 +79,7 @@ class ExecClosure {
   void loader(const plan::ProgramHop& hop, const Asker& asker);
   void libraries(const plan::ProgramHop& hop, const Asker& asker);
   void modules(const plan::PathFact& file);
+  void libraries_of_java(const std::string& prefix);
   void modules_below(const std::string& prefix, const std::set<std::string>& names);
   void search(std::string directory, std::string what, const Asker& asker);
   void add(const plan::PathFact& fact, ExecKind kind, const Asker& asker, bool named = false);

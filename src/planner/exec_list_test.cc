@@ -106,6 +106,19 @@ TEST(ExecList, AnInterpretersModulesMayBeMapped) {
                                                                 "/usr/local/lib/python3.11", "/usr/bin/python3.11"}));
 }
 
+TEST(ExecList, AJavaMachinesLibrariesMayBeMappedWhereItHasADirectoryOfItsOwn) {
+  const auto mounts = [](const std::string& prefix, bool machine) {
+    FakeHost host = with_git();
+    host.program(prefix + "/bin/java", "ELF:/lib64/ld-linux-x86-64.so.2");
+    host.directory(prefix + "/lib");
+    if (machine) host.file(prefix + "/lib/server/libjvm.so", "ELF");
+    return executable_mounts(must_plan(host.plan(PolicyMaker("/home/me/p/run").exec({prefix + "/bin/java"}).policy)));
+  };
+  EXPECT_THAT(mounts("/usr/lib/jvm/17", true), Contains("/usr/lib/jvm/17/lib"));
+  EXPECT_THAT(mounts("/usr/lib/jvm/17", false), Not(Contains("/usr/lib/jvm/17/lib"))) << "another program of that name";
+  EXPECT_THAT(mounts("/usr", true), Not(Contains("/usr/lib"))) << "everybody's";
+}
+
 TEST(ExecList, ADirectoryOfModulesThatTheTargetWritesStaysNoexec) {
   FakeHost host = with_git();
   host.program("/home/me/p/bin/tool", "ELF:/lib64/ld-linux-x86-64.so.2", 1000);

@@ -157,5 +157,24 @@ TEST_P(Converges, AJavaProgram) {
   EXPECT_THAT(scene.tree().read("work/hello.sh.manifest.yaml").value_or(""), testing::Not(HasSubstr("hsperfdata")));
 }
 
+/// Its draft has a list under exec:, and Java lists the directory that it is started in.
+TEST_P(Converges, AJavaProgramAsACommand) {
+  scene.tree().write(
+      "work/Hello.java",
+      "public class Hello { public static void main(String[] a) throws Exception {\n"
+      "System.out.println(\"java \" + java.nio.file.Files.readString(java.nio.file.Path.of(\"n.txt\"))); } }\n");
+  scene.tree().write("work/n.txt", "duke");
+  const std::string manifest = scene.in_work("m.yaml");
+  const Finished profile =
+      scene.cordon({"profile", "--out", manifest, "--", "/usr/bin/java", "Hello.java"}).timeout(120'000).run();
+  EXPECT_EQ(profile.code, 0) << profile;
+  EXPECT_EQ(scene.approve(manifest).code, 0);
+  const Finished run = scene.cordon({"run", manifest}).timeout(120'000).run();
+  EXPECT_EQ(run.out, "java duke\n") << run;
+  const Finished check = scene.cordon({"profile", "--check", manifest}).timeout(120'000).run();
+  EXPECT_EQ(check.code, 0) << check;
+  EXPECT_THAT(check.err, HasSubstr("java did nothing")) << check;
+}
+
 }  // namespace
 }  // namespace cordon::test

@@ -5,6 +5,7 @@
 #include <span>
 
 #include "kernel/file.h"
+#include "kernel/process.h"
 #include "policy/approval/walk.h"
 
 namespace cordon::policy::approval {
@@ -21,19 +22,34 @@ kernel::Sys<std::string> random_letters() {
 
 }  // namespace
 
+EndsWait::EndsWait() {
+  sigset_t ends, before;
+  sigemptyset(&ends);
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) sigaddset(&ends, signal);
+  if (kernel::thread_sigmask(SIG_BLOCK, ends, &before)) before_ = before;
+}
+
+EndsWait::~EndsWait() {
+  if (before_) static_cast<void>(kernel::thread_sigmask(SIG_SETMASK, *before_));
+}
+
 kernel::Sys<NewFile> NewFile::create(base::FdView directory, std::string_view prefix) {
+  EndsWait ends;
   constexpr int kAttempts = 16;
   for (int attempt = 1;; ++attempt) {
     CORDON_TRY(const std::string letters, random_letters());
     std::string name = std::string(prefix) + letters;
     auto file = kernel::openat(directory, name.c_str(), O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW, 0600);
-    if (file) return NewFile(directory, std::move(name), std::move(*file));
+    if (file) return NewFile(directory, std::move(name), std::move(*file), std::move(ends));
     if (file.error().code != EEXIST || attempt == kAttempts) return base::fail(file.error());
   }
 }
 
 NewFile::NewFile(NewFile&& other) noexcept
-    : directory_(other.directory_), name_(std::exchange(other.name_, {})), file_(std::move(other.file_)) {}
+    : ends_(std::move(other.ends_)),
+      directory_(other.directory_),
+      name_(std::exchange(other.name_, {})),
+      file_(std::move(other.file_)) {}
 
 NewFile::~NewFile() {
   if (name_.empty() || !file_.valid()) return;

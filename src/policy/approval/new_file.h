@@ -1,16 +1,34 @@
 // NewFile: a file being written beside the one that it will replace.
 //
 // Born under a random name with O_EXCL | O_NOFOLLOW (nothing that somebody planted is opened or truncated), mode 0600,
-// and unlinked again by the destructor unless it was put in place. All names are relative to one held directory.
+// and unlinked again by the destructor unless it was put in place. All names are relative to one held directory. As
+// long as it exists INT, TERM and HUP wait, of the thread that made it: whoever ends us leaves no half of it.
 #pragma once
 
+#include <csignal>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "base/fd.h"
 #include "kernel/errno.h"
 
 namespace cordon::policy::approval {
+
+/// INT, TERM and HUP wait as long as it exists, of the calling thread. Ends before one that was made earlier.
+class EndsWait {
+ public:
+  EndsWait();
+  EndsWait(EndsWait&& other) noexcept : before_(std::exchange(other.before_, std::nullopt)) {}
+  EndsWait(const EndsWait&) = delete;
+  EndsWait& operator=(const EndsWait&) = delete;
+  EndsWait& operator=(EndsWait&&) = delete;
+  ~EndsWait();
+
+ private:
+  std::optional<sigset_t> before_;
+};
 
 class NewFile {
  public:
@@ -47,9 +65,10 @@ class NewFile {
   [[nodiscard]] base::Fd take() { return std::move(file_); }
 
  private:
-  NewFile(base::FdView directory, std::string name, base::Fd file)
-      : directory_(directory), name_(std::move(name)), file_(std::move(file)) {}
+  NewFile(base::FdView directory, std::string name, base::Fd file, EndsWait ends)
+      : ends_(std::move(ends)), directory_(directory), name_(std::move(name)), file_(std::move(file)) {}
 
+  EndsWait ends_;
   base::FdView directory_;
   std::string name_;
   base::Fd file_;
