@@ -44,7 +44,7 @@ constexpr OptionRow kAllowWrite =
 constexpr OptionRow kAllowWx = of_command("--allow-wx", "PATH", "let the command write there and start what it wrote",
                                           Times::kMany, Complete::kFile);
 constexpr OptionRow kAllow = of_command(
-    "--allow", "WHAT", "nested-sandbox: user namespaces and mounts inside, for Chromium or bubblewrap", Times::kMany);
+    "--allow", "WHAT", "nested-sandbox: user namespaces inside, for Chromium and what drives it", Times::kMany);
 constexpr OptionRow kDevice =
     of_command("--device", "PATH", "let the command use this device: /dev/kvm", Times::kMany, Complete::kFile);
 constexpr OptionRow kCache =

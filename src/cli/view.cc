@@ -106,7 +106,6 @@ void add_others(const policy::Policy& policy, report::ManifestView& view) {
     for (const std::string& value : values) words += (words.empty() ? "" : ", ") + base::shown(value);
     if (!words.empty()) view.others.emplace_back(name, words);
   };
-  add("writes and executes", written(policy.wx));
   add("publishes ports", values_of(policy.publish));
   add("reaches host ports", values_of(policy.host_services));
   add("uses agent", values_of(policy.agent));

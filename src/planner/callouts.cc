@@ -1,5 +1,6 @@
 // What a reviewer should look at twice. Nothing here refuses: the same lines may be exactly what is meant.
 #include <fmt/format.h>
+#include <sys/stat.h>
 
 #include <algorithm>
 #include <array>
@@ -45,9 +46,10 @@ class Review {
     exec();
     nested();
     for (const policy::Text& device : policy_.devices)
-      add("device",
-          fmt::format("devices: all that the driver of {} can do is open to the target", base::shown(device.value)),
-          device.at.span);
+      if (const PathFact* fact = fact_of(facts_, device.value); fact != nullptr && (fact->id.type & S_IFMT) == S_IFCHR)
+        add("device",
+            fmt::format("devices: all that the driver of {} can do is open to the target", base::shown(device.value)),
+            device.at.span);
     if (policy_.pin.empty()) {
       add("no-pin", "no file is pinned, so the approval covers no content; approve --pin covers the entrypoint's",
           policy_.entrypoint.at.span);
@@ -183,16 +185,15 @@ class Review {
     write("wx", grant);
     if (writes_execute(policy_)) return;
     add("writes-and-executes",
-        fmt::format("wx: {}: the program may start what it wrote there{}", base::shown(grant.written),
+        fmt::format("wx: {}: the program may {} what it wrote there{}", base::shown(grant.written),
+                    exec_closed(policy_) ? "load as a library" : "start",
                     exec_listed(policy_) ? ", which no list under exec bounds" : ""),
         grant.at.span);
   }
 
   void nested() {
     for (const policy::Text& allowance : policy_.allow) {
-      add("nested-sandbox",
-          "allow: nested-sandbox opens user namespaces and mounts inside: more of the kernel can be attacked, and "
-          "Landlock does not repeat the file system rules",
+      add("nested-sandbox", "allow: nested-sandbox opens user namespaces inside: more of the kernel can be attacked",
           allowance.at.span);
     }
   }

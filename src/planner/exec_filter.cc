@@ -174,7 +174,7 @@ std::vector<std::uint8_t> exec_filter(std::string_view machine, ExecFilter kind,
 void add_filters(Draft& draft) {
   if (lacks(draft.facts, plan::Feature::kSeccompFilter)) return;
   const bool nested = nests(draft.policy);
-  const auto group_signals = !nested && scopes_signals(draft.facts) ? GroupSignals::kAllowed : GroupSignals::kRefused;
+  const auto group_signals = scopes_signals(draft.facts) ? GroupSignals::kAllowed : GroupSignals::kRefused;
   add(draft,
       {.name = nested ? plan::wire::kSystemCallsNested : plan::wire::kSystemCalls,
        .program = system_call_filter(draft.facts.machine, group_signals, nested ? Nesting::kOpen : Nesting::kClosed)},

@@ -163,21 +163,22 @@ class Assembler {
   std::array<std::size_t, static_cast<std::size_t>(Label::kCount)> places_{};
 };
 
-/// What makes a sandbox inside, by the oldest calls for it: those that bubblewrap and Chromium use.
-bool is_for_nesting(std::string_view name) {
-  return name == "mount" || name == "umount2" || name == "pivot_root" || name == "chroot";
-}
-
 void close_calls(Builder& builder, Nesting nesting) {
   for (const Call& call : kTable) {
-    if (nesting == Nesting::kOpen && is_for_nesting(call.name)) continue;
+    if (nesting == Nesting::kOpen && std::string_view(call.name) == "chroot") continue;
     builder.rule(SCMP_ACT_ERRNO(static_cast<std::uint32_t>(call.errno_value)), call.name);
   }
 }
 
-void close_user_namespaces(Builder& builder) {
+/// Where user namespaces are open, those that would undo what is mounted here stay closed.
+void close_namespaces(Builder& builder, Nesting nesting) {
   for (const char* name : {"clone", "unshare"}) {
-    builder.rule(SCMP_ACT_ERRNO(EPERM), name, {masked(0, CLONE_NEWUSER, CLONE_NEWUSER)});
+    if (nesting == Nesting::kClosed) {
+      builder.rule(SCMP_ACT_ERRNO(EPERM), name, {masked(0, CLONE_NEWUSER, CLONE_NEWUSER)});
+      continue;
+    }
+    for (const std::uint64_t flag : {std::uint64_t{CLONE_NEWNS}, std::uint64_t{CLONE_NEWCGROUP}})
+      builder.rule(SCMP_ACT_ERRNO(EPERM), name, {masked(0, flag, flag)});
   }
 }
 
@@ -350,7 +351,7 @@ std::vector<std::uint8_t> system_call_filter(std::string_view machine, GroupSign
   if (!arch) return {};
   Builder builder(*arch);
   close_calls(builder, nesting);
-  if (nesting == Nesting::kClosed) close_user_namespaces(builder);
+  close_namespaces(builder, nesting);
   close_terminal_injection(builder);
   close_core_limit(builder);
   return joined(prologue(*arch, group_signals), builder.program());

@@ -20,7 +20,7 @@ namespace cordon::planner {
 /// ABI 6 keeps such a signal inside; where there is none, the filter refuses the call.
 enum class GroupSignals : std::uint8_t { kAllowed, kRefused };
 
-/// `allow: [nested-sandbox]` opens new user namespaces, mount, umount2, pivot_root and chroot, and nothing else.
+/// `allow: [nested-sandbox]` opens chroot and new namespaces but those of mounts and control groups (nested.h).
 enum class Nesting : std::uint8_t { kClosed, kOpen };
 
 /// struct sock_filter[] in native byte order; empty where it could not be compiled (no memory, no descriptors, a

@@ -17,7 +17,6 @@
 #include "planner/command.h"
 #include "planner/host.h"
 #include "planner/known_hosts.h"
-#include "planner/nested.h"
 #include "planner/own_home.h"
 #include "planner/path_text.h"
 
@@ -227,7 +226,6 @@ bool scopes_signals(const plan::HostFacts& facts) { return landlock_abi(facts) >
 
 void restrict_files(Draft& draft, const Arranged& arranged, const Program& program,
                     std::span<const std::string> listed) {
-  if (nests(draft.policy)) return;  // no mount is made inside a domain
   const int abi = landlock_abi(draft.facts);
   if (abi < kLeastAbi) {
     const plan::FeatureFact& fact = draft.facts.feature(plan::Feature::kLandlock);

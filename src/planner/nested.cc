@@ -17,16 +17,6 @@ bool nests(const policy::Policy& policy) { return entry(policy) != nullptr; }
 void check_nested_sandbox(Draft& draft, const Identity& identity) {
   const policy::Text* asked = entry(draft.policy);
   if (asked == nullptr) return;
-  if (!starts_anything(draft.policy)) {
-    draft.refuse(Code::kNestedNeedsExec, asked->at.span,
-                 exec_listed(draft.policy)
-                     ? "allow: nested-sandbox undoes a list under exec: in a file system of its own the target could "
-                       "start what it wrote"
-                     : "allow: nested-sandbox needs a program to start in it, and exec allows none",
-                 "exec: all, or remove the allowance");
-    draft.items.back().is_grant = true;
-    return;
-  }
   if (identity.uid == 0) {
     draft.refuse(
         Code::kNestedNeedsUser, asked->at.span,
@@ -37,8 +27,7 @@ void check_nested_sandbox(Draft& draft, const Identity& identity) {
     return;
   }
   draft.note("nested-sandbox",
-             "the target may make user namespaces and mounts inside the sandbox: more of the kernel is open to it, and "
-             "Landlock does not repeat the file system rules",
+             "the target may make user namespaces inside the sandbox: more of the kernel is open to it",
              asked->at.span);
 }
 

@@ -159,8 +159,7 @@ void name_requested(Draft& draft) {
   plan::Plan& plan = draft.plan;
   plan.requested = {Layer::kFilesystem, Layer::kProcesses, Layer::kNetwork};
   if (!starts_anything(draft.policy)) plan.requested.push_back(Layer::kExec);
-  plan.requested.push_back(Layer::kSystemCalls);
-  if (!nests(draft.policy)) plan.requested.push_back(Layer::kLandlock);
+  plan.requested.insert(plan.requested.end(), {Layer::kSystemCalls, Layer::kLandlock});
   if (draft.policy.limits.timeout_ms != 0 || wants_limits(draft.policy)) plan.requested.push_back(Layer::kLimits);
   plan.requested.push_back(Layer::kPrivileges);
 }

@@ -63,7 +63,6 @@ constexpr std::array<CodeFacts, static_cast<std::size_t>(Code::kCount)> kCodes =
     {"exec-not-a-program", Blame::kPolicy, Layer::kExec},
     {"exec-not-visible", Blame::kPolicy, Layer::kExec},
     {"exec-writable", Blame::kPolicy, Layer::kExec},
-    {"nested-sandbox-needs-exec", Blame::kPolicy, Layer::kSystemCalls},
     {"nested-sandbox-needs-user", Blame::kPolicy, Layer::kSystemCalls},
     {"device-missing", Blame::kPolicy, Layer::kFilesystem},
     {"device-kept", Blame::kPolicy, Layer::kFilesystem},

@@ -75,7 +75,6 @@ enum class Code : std::uint8_t {
   kExecNotProgram,
   kExecNotVisible,
   kExecWritable,
-  kNestedNeedsExec,
   kNestedNeedsUser,
   // Devices.
   kDeviceMissing,

@@ -89,9 +89,6 @@ const std::vector<Case>& cases() {
        "nothing starts in 1K", "4M"},
       {"agent", Code::kNotSupportedYet, [](H, P p) { p.policy.agent.push_back({"ssh", {{"m.yaml", 2, 1, 1}, ""}}); }, "agent", ""},
       {"wx where nothing is written", Code::kWriteCoversBase, [](H, P p) { p.policy.wx.push_back({"/usr", "/usr", {{"m.yaml", 2, 1, 1}, ""}}); }, "wx: /usr", "below it"},
-      {"a sandbox inside, and nothing that makes it", Code::kNestedNeedsExec, [](H, P p) { p.policy.allow.push_back({"nested-sandbox", {{"m.yaml", 2, 1, 1}, ""}}); }, "exec allows none", "exec: all"},
-      {"a sandbox inside, and a list that it undoes", Code::kNestedNeedsExec,
-       [](H h, P p) { h.program("/usr/bin/tool", "ELF"); p.exec({"tool"}).policy.allow.push_back({"nested-sandbox", {{"m.yaml", 2, 1, 1}, ""}}); }, "undoes a list", "exec: all"},
       {"a sandbox inside, of root", Code::kNestedNeedsUser,
        [](H, P p) {
          p.policy.entrypoint = {"/usr/bin/dash", "/usr/bin/dash", {{"m.yaml", 1, 1, 1}, ""}};
@@ -101,7 +98,7 @@ const std::vector<Case>& cases() {
        "uid 0", "ordinary user", 2, 0},
       {"a device that is not there", Code::kDeviceMissing, [](H, P p) { p.policy.devices.push_back({"/dev/kvm", {{"m.yaml", 2, 1, 1}, ""}}); }, "devices: /dev/kvm does not exist", "driver"},
       {"a device that opens the host", Code::kDeviceKept,
-       [](H h, P p) { h.special("/dev/mem", Node::Kind::kDevice); p.policy.devices.push_back({"/dev/mem", {{"m.yaml", 2, 1, 1}, ""}}); }, "the host's memory", "remove it"},
+       [](H h, P p) { h.special("/dev/mem", Node::Kind::kDevice); p.policy.devices.push_back({"/dev/mem", {{"m.yaml", 2, 1, 1}, ""}}); }, "is none that a run may have", "kvm"},
       // Any path.
       {"a directory that may not be searched", Code::kPathCannotBeChecked,
        [](H h, P p) {

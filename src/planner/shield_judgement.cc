@@ -8,6 +8,7 @@
 #include "planner/named_path.h"
 #include "planner/path_text.h"
 #include "planner/shields.h"
+#include "planner/wx.h"
 
 namespace cordon::planner {
 
@@ -71,11 +72,11 @@ class Judge {
     if (const Shield* shield = hiding(grant, *fact, Access::kWritable)) {
       return refuse(grant, Code::kWriteInsideShield,
                     fmt::format("{}: it is or lies in {}, which holds {}; no line lets a target write there",
-                                label_of("write", grant.written), base::shown(shield->path), words_of(*shield)),
+                                write_label(draft_.policy, grant), base::shown(shield->path), words_of(*shield)),
                     "remove the line, and let the program write to a directory of its own");
     }
     if (const Shield* lifted = shields_.lifted_by(grant, Access::kWritable)) {
-      draft_.note("shield-lifted", lifted_words(label_of("write", grant.written), *lifted, Access::kWritable),
+      draft_.note("shield-lifted", lifted_words(write_label(draft_.policy, grant), *lifted, Access::kWritable),
                   grant.at.span);
     }
     if (const Shield* shield = holding(grant, *fact)) return held(grant, *shield);
@@ -121,7 +122,7 @@ class Judge {
   void held(const PathGrant& grant, const Shield& shield) {
     const bool may = shield.write_opt_in == WriteOptIn::kByExactName;
     refuse(grant, Code::kWriteInsideReadOnlyShield,
-           fmt::format("{}: it is or lies in {}, which stays read-only: {}", label_of("write", grant.written),
+           fmt::format("{}: it is or lies in {}, which stays read-only: {}", write_label(draft_.policy, grant),
                        base::shown(shield.path), words_of(shield)),
            may ? fmt::format("if the target is to change it, name it itself: 'write: {}'", base::shown(shield.path))
                : "remove the line; no line lets a target write there");
@@ -168,7 +169,7 @@ class Judge {
           continue;  // the link itself is behind a mask
         return refuse(grant, Code::kShieldRedirected,
                       fmt::format("{}: {} lies behind the link {}, which the target could replace",
-                                  label_of("write", grant.written), base::shown(shield.path), base::shown(hop.at)),
+                                  write_label(draft_.policy, grant), base::shown(shield.path), base::shown(hop.at)),
                       fmt::format("replace the link by what it leads to ({}), or grant a directory beside it",
                                   base::shown(shield.real)));
       }
@@ -213,9 +214,11 @@ void shield_callouts(const policy::Policy& policy, const plan::HostFacts& facts,
     for (const PathGrant& grant : grants) {
       const Shield* lifted = shields.lifted_by(grant, access);
       if (lifted == nullptr) continue;
-      out.push_back({.code = "shield-lifted",
-                     .text = lifted_words(label_of(key, grant.written), *lifted, access),
-                     .at = grant.at.span});
+      out.push_back(
+          {.code = "shield-lifted",
+           .text = lifted_words(access == Access::kWritable ? write_label(policy, grant) : label_of(key, grant.written),
+                                *lifted, access),
+           .at = grant.at.span});
     }
   };
   add(policy.read, "read", Access::kReadOnly);

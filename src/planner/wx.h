@@ -3,6 +3,7 @@
 #pragma once
 
 #include <optional>
+#include <string>
 
 #include "planner/draft.h"
 
@@ -14,6 +15,9 @@ std::optional<policy::Policy> with_wx(const policy::Policy& policy);
 
 /// Whether this entry of `write` came from `wx`.
 bool is_wx(const policy::Policy& policy, const policy::PathGrant& grant);
+
+/// "write: ./out", or "wx: ./out" for what came from there.
+std::string write_label(const policy::Policy& policy, const policy::PathGrant& grant);
 
 /// Says what each of them opens, and that under exec: none nothing is started there either.
 void note_wx(Draft& draft);

@@ -210,6 +210,7 @@ std::string summary_text(const ManifestView& view, const Style& style) {
   if (!view.working_directory.empty()) add_rows(rows, "runs in", {base::shown(view.working_directory)});
   add_rows(rows, "may read", grants_of(view, "read"));
   add_rows(rows, "may write", grants_of(view, "write"));
+  add_rows(rows, "writes, starts", grants_of(view, "wx"));
   add_rows(rows, "never sees", grants_of(view, "deny"));
   add_rows(rows, "may reach", network_words(view));
   add_rows(rows, "may start", {exec_words(view)});

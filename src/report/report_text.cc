@@ -357,7 +357,9 @@ void say_lifted(Lines& lines, const Report& report) {
 /// What may explain a failure. A name that nothing stands at does so seldom, and every checkout has a score of them.
 /// What a run was given beyond the usual explains no failure.
 bool may_explain(const plan::Note& note) {
-  return note.code != "shield-lifted" && note.code != "shields-absent" && note.code != "address-opened";
+  constexpr std::array kOpens = std::to_array<std::string_view>(
+      {"shield-lifted", "shields-absent", "address-opened", "writes-and-executes", "nested-sandbox"});
+  return std::ranges::find(kOpens, note.code) == kOpens.end();
 }
 
 void say_degradations(Lines& lines, const Report& report) {

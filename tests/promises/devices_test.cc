@@ -23,9 +23,9 @@ Finished refused(const Scene& scene, const std::string& lines) {
 /// A node of the host's /dev that gives bytes, gone at the end.
 class Node {
  public:
-  explicit Node(const std::string& name, unsigned minor_number = 9) : path_("/dev/" + name) {
+  explicit Node(const std::string& name, dev_t number = makedev(1, 9)) : path_("/dev/" + name) {
     ::unlink(path_.c_str());
-    require(::mknod(path_.c_str(), S_IFCHR | 0666, makedev(1, minor_number)) == 0, "mknod " + path_);
+    require(::mknod(path_.c_str(), S_IFCHR | 0666, number) == 0, "mknod " + path_);
     require(::chmod(path_.c_str(), 0666) == 0, path_);
   }
   ~Node() { ::unlink(path_.c_str()); }
@@ -73,13 +73,14 @@ TEST_P(Devices, ACommandHasItByAFlag) {
 }
 
 TEST_P(Devices, WhatOpensTheHostIsRefusedWhateverItsName) {
-  const Node memory(own_name("innocent"), 1);
+  const Node memory(own_name("innocent"), makedev(1, 1)), loops(own_name("loops"), makedev(10, 237));
   ::unlink("/dev/cordon-test-link");
   require(::symlink("null", "/dev/cordon-test-link") == 0, "symlink");
   const std::vector<std::pair<std::string, std::string>> cases = {
-      {memory.path(), "the host's memory"},   {"/dev/tty1", "a terminal"},
-      {"/dev/pts", "is a directory"},         {"/dev/shm", "is a directory"},
-      {"/dev/cordon-test-link", "is a link"}, {"/dev/no-such-device", "does not exist"}};
+      {memory.path(), "(number 1:1) is none"},  {loops.path(), "(number 10:237) is none"},
+      {"/dev/tty1", "(number 4:1) is none"},    {"/dev/pts", "is a directory"},
+      {"/dev/shm", "is a directory"},           {"/dev/cordon-test-link", "is a link"},
+      {"/dev/no-such-device", "does not exist"}};
   for (const auto& [path, words] : cases) {
     struct ::stat there{};
     if (path == "/dev/tty1" && ::stat(path.c_str(), &there) != 0) continue;  // a machine without screens has none

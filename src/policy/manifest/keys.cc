@@ -156,7 +156,7 @@ constexpr std::array kKeys = {
         Order::kFree,
         &Policy::allow,
         {"is now allowed", "is no longer allowed", kWider},
-        "Kernel interfaces opened for programs that sandbox themselves: nested-sandbox",
+        "Kernel interfaces opened for programs that sandbox parts of themselves: nested-sandbox",
         "[nested-sandbox]"},
     Key{"devices",
         kNew,
