@@ -64,8 +64,9 @@ nlohmann::json json_of(const About& about) {
 }
 
 std::string ago(std::int64_t seconds) {
-  if (seconds >= 48 * 3600) return fmt::format("{} days ago", seconds / (24 * 3600));
-  if (seconds >= 2 * 3600) return fmt::format("{} hours ago", seconds / 3600);
+  constexpr std::int64_t kHour = 3'600;
+  if (seconds >= 48 * kHour) return fmt::format("{} days ago", seconds / (24 * kHour));
+  if (seconds >= 2 * kHour) return fmt::format("{} hours ago", seconds / kHour);
   return report::duration(static_cast<std::uint64_t>(std::max<std::int64_t>(seconds, 0)) * 1'000) + " ago";
 }
 
