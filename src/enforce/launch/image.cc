@@ -9,8 +9,10 @@ asm(".pushsection .rodata\n"
     ".popsection\n"
     ".globl cordon_launcher_image_begin, cordon_launcher_image_end\n");
 
-extern "C" const std::byte cordon_launcher_image_begin[];  // NOLINT(readability-identifier-naming): a symbol of the assembler's
-extern "C" const std::byte cordon_launcher_image_end[];  // NOLINT(readability-identifier-naming): a symbol of the assembler's
+// NOLINTBEGIN(readability-identifier-naming): symbols of the assembler
+extern "C" const std::byte cordon_launcher_image_begin[];
+extern "C" const std::byte cordon_launcher_image_end[];
+// NOLINTEND(readability-identifier-naming)
 
 namespace cordon::enforce::launch {
 

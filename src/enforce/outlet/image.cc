@@ -14,10 +14,12 @@ asm(".pushsection .rodata\n"
     ".globl cordon_broker_image_begin, cordon_broker_image_end\n"
     ".globl cordon_resolver_image_begin, cordon_resolver_image_end\n");
 
-extern "C" const std::byte cordon_broker_image_begin[];  // NOLINT(readability-identifier-naming): a symbol of the assembler's
-extern "C" const std::byte cordon_broker_image_end[];  // NOLINT(readability-identifier-naming): a symbol of the assembler's
-extern "C" const std::byte cordon_resolver_image_begin[];  // NOLINT(readability-identifier-naming): a symbol of the assembler's
-extern "C" const std::byte cordon_resolver_image_end[];  // NOLINT(readability-identifier-naming): a symbol of the assembler's
+// NOLINTBEGIN(readability-identifier-naming): symbols of the assembler
+extern "C" const std::byte cordon_broker_image_begin[];
+extern "C" const std::byte cordon_broker_image_end[];
+extern "C" const std::byte cordon_resolver_image_begin[];
+extern "C" const std::byte cordon_resolver_image_end[];
+// NOLINTEND(readability-identifier-naming)
 
 namespace cordon::enforce::outlet {
 
