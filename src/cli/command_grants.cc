@@ -19,19 +19,13 @@ using policy::config::lies_in;
 
 constexpr std::array kDenyFlags = {"--deny-read", "--deny-exec"};
 
-base::Result<void, Stop> refuse(const Arguments& arguments, std::string code, std::string message, std::string mend) {
-  return base::fail(stop(
-      report::refused_usage(std::move(code), std::move(message), std::move(mend), usage_line(*arguments.command, 78))));
-}
-
-base::Result<std::string, Stop> absolute(const Arguments& arguments, const FlagPlaces& places, const std::string& flag,
-                                         const std::string& path) {
+base::Result<std::string, Stop> absolute(const FlagPlaces& places, const std::string& flag, const std::string& path) {
   const auto here = base::AbsPath::parse(places.working_directory);
   std::string text = path;
   if (text == "~" || text.starts_with("~/")) text = places.home + text.substr(1);
   const auto joined = here && !text.empty() ? here->join(text) : std::nullopt;
   if (joined) return joined->str();
-  auto refused = refuse(arguments, "path-malformed", fmt::format("{} needs a path", flag), flag + " PATH");
+  auto refused = refuse_value("path-malformed", fmt::format("{} needs a path", flag), flag + " PATH");
   return base::fail(std::move(refused).error());
 }
 
@@ -39,11 +33,9 @@ base::Result<void, Stop> limit_time(const Arguments& arguments, policy::Limits& 
   if (!arguments.has("--timeout")) return {};
   limits.timeout = arguments.value("--timeout");
   limits.timeout_at = {.span = {}, .source = "--timeout"};
-  const auto parsed = policy::manifest::parse_duration_ms(limits.timeout);
-  if (!parsed || *parsed == 0)
-    return refuse(arguments, "bad-timeout", fmt::format("--timeout {} is no time", base::shown(limits.timeout)),
-                  "--timeout 90s, 20m or 2h");
-  limits.timeout_ms = *parsed;
+  if (const auto fault = policy::manifest::check_value(policy::manifest::Rule::kDuration, limits.timeout))
+    return refuse_value("bad-timeout", fmt::format("--timeout {}", fault->message), fault->hint);
+  limits.timeout_ms = policy::manifest::parse_duration_ms(limits.timeout).value_or(0);
   return {};
 }
 
@@ -56,7 +48,7 @@ base::Result<void, Stop> limit_resources(const Arguments& arguments, policy::Lim
     const auto fault = manifest::check_value(rule, written);
     at = {.span = {}, .source = flag};
     if (!fault) return written;
-    auto refused = refuse(arguments, fault->code, fmt::format("{} {}", flag, fault->message), fault->hint);
+    auto refused = refuse_value(fault->code, fmt::format("{} {}", flag, fault->message), fault->hint);
     return base::fail(std::move(refused).error());
   };
   if (arguments.has("--memory")) {
@@ -90,7 +82,7 @@ base::Result<std::vector<std::string>, Stop> denied_places(const Arguments& argu
     for (const policy::config::Path& entry : *list) out.push_back(entry.path);
   for (const char* flag : kDenyFlags) {
     for (const std::string& path : arguments.values(flag)) {
-      CORDON_TRY(std::string full, absolute(arguments, places, flag, path));
+      CORDON_TRY(std::string full, absolute(places, flag, path));
       out.push_back(std::move(full));
     }
   }
@@ -106,7 +98,7 @@ void add_config_grants(const policy::config::Merged& config, policy::Policy& pol
 base::Result<void, Stop> add_flag_grants(const Arguments& arguments, const FlagPlaces& places, policy::Policy& policy) {
   const auto add_all = [&](const char* flag, std::vector<PathGrant>& grants) -> base::Result<void, Stop> {
     for (const std::string& path : arguments.values(flag)) {
-      CORDON_TRY(std::string full, absolute(arguments, places, flag, path));
+      CORDON_TRY(std::string full, absolute(places, flag, path));
       grants.push_back({.written = path, .path = std::move(full), .at = {.span = {}, .source = flag}});
     }
     return {};

@@ -90,12 +90,6 @@ class Reach {
   policy::Policy& policy_;
 };
 
-base::Result<void, Stop> mistake(const Arguments& arguments, const char* flag, const std::string& why) {
-  return base::fail(stop(report::refused_usage("bad-host", fmt::format("{}: {}", flag, why),
-                                               fmt::format("{} HOST or {} HOST:PORT", flag, flag),
-                                               usage_line(*arguments.command, 78))));
-}
-
 /// What the flags say, each the user's own word.
 base::Result<std::vector<config::Step>, Stop> steps_of(const Arguments& arguments) {
   using What = config::Step::What;
@@ -109,7 +103,9 @@ base::Result<std::vector<config::Step>, Stop> steps_of(const Arguments& argument
     for (const std::string& allowed : arguments.values(flag)) {
       HostAndPort at = split(allowed);
       if (auto host = network::parse_host(at.host, network::SuffixMeaning::kWithApex); !host)
-        return base::fail(mistake(arguments, flag, host.error().message).error());
+        return base::fail(refuse_value("bad-host", fmt::format("{}: {}", flag, host.error().message),
+                                       fmt::format("{} HOST or {} HOST:PORT", flag, flag))
+                              .error());
       step(What::kAllow, std::move(at), flag);
     }
   }

@@ -65,6 +65,7 @@ constexpr std::array<CodeFacts, static_cast<std::size_t>(Code::kCount)> kCodes =
     {"exec-writable", Blame::kPolicy, Layer::kExec},
     {"network-rule-invalid", Blame::kPolicy, Layer::kNetwork},
     {"limit-too-small", Blame::kPolicy, Layer::kLimits},
+    {"limit-too-large", Blame::kPolicy, Layer::kLimits},
     {"limit-not-held", Blame::kHost, Layer::kLimits},
     {"too-many-steps", Blame::kPolicy, Layer::kFilesystem},
 }};

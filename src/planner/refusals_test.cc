@@ -87,6 +87,12 @@ const std::vector<Case>& cases() {
          p.policy.limits.memory_at = {{"m.yaml", 2, 1, 1}, ""};
        },
        "nothing starts in 1K", "4M"},
+      {"more processes than there can be", Code::kLimitTooLarge,
+       [](H, P p) {
+         p.policy.limits.pids = 4'194'305;
+         p.policy.limits.pids_at = {{"m.yaml", 2, 1, 1}, ""};
+       },
+       "no kernel has 4194305 processes", "limits: {pids: 4194304} or less"},
       {"wx", Code::kNotSupportedYet, [](H, P p) { p.policy.wx.push_back({"~/x", "/home/me/x", {{"m.yaml", 2, 1, 1}, ""}}); }, "wx", ""},
       {"devices", Code::kNotSupportedYet, [](H, P p) { p.policy.devices.push_back({"/dev/kvm", {{"m.yaml", 2, 1, 1}, ""}}); }, "devices", ""},
       // Any path.

@@ -52,9 +52,9 @@ void word_publish(const Failure& failure, plan::RefusedItem& item) {
   item.code = "port-taken";
   item.blame = plan::Blame::kHost;
   item.layer = failure.layer;
-  item.message = fmt::format("publish: {} of this host is taken: something listens there already",
-                             base::shown(failure.error.subject));
-  item.mend = "end what listens there, or publish another port, on which the target then has to listen";
+  item.message =
+      fmt::format("publish: {} of this host is taken: another program has it", base::shown(failure.error.subject));
+  item.mend = "end what has it, or publish another port, on which the target then has to listen";
 }
 
 void word_step(const Failure& failure, plan::RefusedItem& item) {

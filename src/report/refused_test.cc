@@ -70,7 +70,7 @@ TEST(Refused, APublishedPortThatIsTakenIsSaidAsThatAndNotAsAWeaknessOfTheHost) {
   const Refused taken = refused(report);
   EXPECT_EQ(taken.exit_code, 125);
   EXPECT_EQ(reason_code(taken), "port-taken");
-  EXPECT_EQ(reason(taken), "publish: 127.0.0.1:5173 of this host is taken: something listens there already");
+  EXPECT_EQ(reason(taken), "publish: 127.0.0.1:5173 of this host is taken: another program has it");
   EXPECT_EQ(taken.items.front().at.line, 4);
   EXPECT_THAT(taken.items.front().mend, testing::HasSubstr("publish another port"));
   report.failure->error.code = EACCES;

@@ -180,8 +180,8 @@ TEST_P(Publish, APortThatIsTakenRefusesTheRunAndNamesIt) {
     const base::Fd taken = listen_on(address, kPort, Reuse::kAgain);
     const Finished got = python("print('ran', flush=True)\n", kPublished);
     EXPECT_EQ(got.code, 125) << address << got;
-    EXPECT_TRUE(got.says("5173 of this host is taken: something listens there already")) << address << got;
-    EXPECT_TRUE(got.says("mend: end what listens there, or publish another port")) << got;
+    EXPECT_TRUE(got.says("5173 of this host is taken: another program has it")) << address << got;
+    EXPECT_TRUE(got.says("mend: end what has it, or publish another port")) << got;
     EXPECT_THAT(got.out, Not(HasSubstr("ran")));
   }
   EXPECT_THAT(python("print('ran', flush=True)\n", kPublished).out, HasSubstr("ran")) << "the control";
