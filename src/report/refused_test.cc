@@ -75,6 +75,11 @@ TEST(Refused, APublishedPortThatIsTakenIsSaidAsThatAndNotAsAWeaknessOfTheHost) {
   EXPECT_THAT(taken.items.front().mend, testing::HasSubstr("publish another port"));
   report.failure->error.code = EACCES;
   EXPECT_EQ(reason_code(refused(report)), "step-failed");
+  report.failure->error = {.operation = "getrlimit", .subject = "300", .code = EMFILE, .step = {7}};
+  const Refused few = refused(report);
+  EXPECT_EQ(reason_code(few), "too-few-descriptors");
+  EXPECT_EQ(reason(few), "publish needs some 700 descriptors, and the hard limit here is 300");
+  EXPECT_THAT(few.items.front().mend, testing::HasSubstr("ulimit -Hn 1024"));
 }
 
 }  // namespace

@@ -261,6 +261,18 @@ TEST_P(Publish, ALowLimitOfDescriptorsIsNoHindranceAndStaysTheTargets) {
   }
 }
 
+TEST_P(Publish, TooLowAHardLimitOfDescriptorsRefusesTheRunAndNamesIt) {
+  for (const auto& [most, code] : {std::pair{rlim_t{400}, 125}, {rlim_t{1'024}, 0}}) {
+    const auto lower = [most] {
+      const rlimit limit{most, most};
+      ::setrlimit(RLIMIT_NOFILE, &limit);
+    };
+    const Finished got = run_of(python_manifest("print('ran', flush=True)\n") + kPublished).before(lower).run();
+    EXPECT_EQ(got.code, code) << got;
+    EXPECT_EQ(got.says("publish needs some 700 descriptors, and the hard limit here is 400"), code != 0) << got;
+  }
+}
+
 TEST_P(Publish, WorksOnAKernelWithoutIpv6OrNfTables) {
   const std::vector<std::function<void()>> kernels = {
       [] { lose_sockets(AF_INET6, -1, EAFNOSUPPORT); },
