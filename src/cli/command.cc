@@ -89,8 +89,7 @@ class Setup {
 
 base::Result<void, Stop> Setup::find_program() {
   run_.argv = arguments_.after;
-  if (run_.argv.empty())
-    return refuse_usage(arguments_, "no-command", "nothing stands after --", "cordon run -- npm install");
+  if (run_.argv.empty()) return refuse_value("no-command", "nothing stands after --", "cordon run -- npm install");
   const LookedUp found = look_up(invocation_.caller, run_.argv.front());
   run_.policy.entrypoint = {.written = run_.argv.front(), .path = found.path, .at = {.span = {}, .source = "command"}};
   for (std::size_t i = 1; i < run_.argv.size(); ++i)
@@ -128,7 +127,7 @@ base::Result<std::vector<std::string>, Stop> Setup::profile_names(const ConfigFi
     return std::vector<std::string>{run_.chosen};
   }
   for (const ecosystem::Profile& one : ecosystem::profiles()) names.emplace_back(one.name);
-  auto refused = refuse_usage(arguments_, "unknown-profile", fmt::format("there is no profile {}", base::shown(word)),
+  auto refused = refuse_value("unknown-profile", fmt::format("there is no profile {}", base::shown(word)),
                               fmt::format("one of {}, or one of your configuration", base::join(names, ", ")));
   return base::fail(std::move(refused).error());
 }
@@ -165,7 +164,7 @@ base::Result<void, Stop> Setup::choose_mode() {
   if (!asked.empty()) {
     const auto named = ecosystem::workspace_mode(asked);
     if (!named)
-      return refuse_usage(arguments_, "unknown-workspace", fmt::format("--workspace {} is none", base::shown(asked)),
+      return refuse_value("unknown-workspace", fmt::format("--workspace {} is none", base::shown(asked)),
                           "--workspace view, live, write or review");
     mode = *named;
   }
@@ -183,7 +182,7 @@ base::Result<void, Stop> Setup::choose_mode() {
   const std::string no_view = serves ? std::string(kServerIsLive) : std::string();
   if (const std::string obstacle = needs_view && !serves ? view_obstacle() : no_view; !obstacle.empty()) {
     if (!asked.empty())
-      return refuse_usage(arguments_, "no-view", fmt::format("there can be no view of the workspace: {}", obstacle),
+      return refuse_value("no-view", fmt::format("there can be no view of the workspace: {}", obstacle),
                           "--workspace live, or --workspace write");
     run_.fallback = obstacle;
     mode = WorkspaceMode::kLive;
@@ -214,7 +213,7 @@ base::Result<void, Stop> Setup::hold_workspace() {
   if (*held) return {};
   run_.fallback = "another run of the same job has its view";
   if (arguments_.has("--workspace"))
-    return refuse_usage(arguments_, "view-held", fmt::format("{} of this workspace", run_.fallback),
+    return refuse_value("view-held", fmt::format("{} of this workspace", run_.fallback),
                         "one after the other, or --workspace live");
   command().mode = policy::WorkspaceMode::kLive;
   return {};

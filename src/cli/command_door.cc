@@ -54,7 +54,8 @@ std::vector<plan::Note> notes_of(const CommandRun& run) {
   if (run.chosen.empty() && run.effective.profiles == std::vector<std::string>{"generic"} &&
       run.detection.decided_by.empty())
     out.push_back({.code = "generic-profile",
-                   .text = fmt::format("no profile knows {}: a private view, and {}", base::shown(run.argv.front()),
+                   .text = fmt::format("no profile knows {}: {}{}", base::shown(run.argv.front()),
+                                       run.fallback.empty() ? "a private view, and " : "",
                                        run.policy.network.empty() ? "no network" : "the network of the flags"),
                    .at = {}});
   return out;

@@ -11,15 +11,10 @@
 namespace cordon::cli {
 namespace {
 
-base::Result<void, Stop> refuse(const Arguments& arguments, std::string code, std::string message, std::string mend) {
-  return base::fail(stop(
-      report::refused_usage(std::move(code), std::move(message), std::move(mend), usage_line(*arguments.command, 78))));
-}
-
-base::Result<void, Stop> check_name(const Arguments& arguments, const std::string& name, const char* flag) {
+base::Result<void, Stop> check_name(const std::string& name, const char* flag) {
   if (!policy::config::is_set_by_sandbox(name)) return {};
-  return refuse(arguments, "env-reserved", fmt::format("{} is set by the sandbox", base::shown(name)),
-                fmt::format("leave {} of it out", flag));
+  return refuse_value("env-reserved", fmt::format("{} is set by the sandbox", base::shown(name)),
+                      fmt::format("leave {} of it out", flag));
 }
 
 }  // namespace
@@ -45,17 +40,17 @@ base::Result<void, Stop> supply_environment(const Invocation& invocation, const 
   set("GIT_OPTIONAL_LOCKS", "0", of("command"));  // a look at a repository is no change of its index
   for (const policy::config::Variable& variable : config.env) set(variable.name, variable.value, variable.at);
   for (const std::string& name : arguments.values("--keep-env")) {
-    CORDON_OK(check_name(arguments, name, "--keep-env"));
+    CORDON_OK(check_name(name, "--keep-env"));
     if (const auto value = given.find(name); value != given.end()) set(name, value->second, of("--keep-env"));
   }
   for (const std::string& entry : arguments.values("--env")) {
     const std::size_t equals = entry.find('=');
     if (equals == std::string::npos || equals == 0)
-      return refuse(arguments, "env-malformed",
-                    fmt::format("--env {} is not NAME=VALUE", base::shown(entry.substr(0, equals))),
-                    "--env NAME=VALUE");
+      return refuse_value("env-malformed",
+                          fmt::format("--env {} is not NAME=VALUE", base::shown(entry.substr(0, equals))),
+                          "--env NAME=VALUE");
     const std::string name = entry.substr(0, equals);
-    CORDON_OK(check_name(arguments, name, "--env"));
+    CORDON_OK(check_name(name, "--env"));
     set(name, entry.substr(equals + 1), of("--env"));
   }
   std::ranges::sort(env, {}, &policy::EnvGrant::name);

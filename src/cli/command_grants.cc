@@ -19,14 +19,13 @@ using policy::config::lies_in;
 
 constexpr std::array kDenyFlags = {"--deny-read", "--deny-exec"};
 
-base::Result<std::string, Stop> absolute(const Arguments& arguments, const FlagPlaces& places, const std::string& flag,
-                                         const std::string& path) {
+base::Result<std::string, Stop> absolute(const FlagPlaces& places, const std::string& flag, const std::string& path) {
   const auto here = base::AbsPath::parse(places.working_directory);
   std::string text = path;
   if (text == "~" || text.starts_with("~/")) text = places.home + text.substr(1);
   const auto joined = here && !text.empty() ? here->join(text) : std::nullopt;
   if (joined) return joined->str();
-  auto refused = refuse_usage(arguments, "path-malformed", fmt::format("{} needs a path", flag), flag + " PATH");
+  auto refused = refuse_value("path-malformed", fmt::format("{} needs a path", flag), flag + " PATH");
   return base::fail(std::move(refused).error());
 }
 
@@ -34,11 +33,9 @@ base::Result<void, Stop> limit_time(const Arguments& arguments, policy::Limits& 
   if (!arguments.has("--timeout")) return {};
   limits.timeout = arguments.value("--timeout");
   limits.timeout_at = {.span = {}, .source = "--timeout"};
-  const auto parsed = policy::manifest::parse_duration_ms(limits.timeout);
-  if (!parsed || *parsed == 0)
-    return refuse_usage(arguments, "bad-timeout", fmt::format("--timeout {} is no time", base::shown(limits.timeout)),
-                        "--timeout 90s, 20m or 2h");
-  limits.timeout_ms = *parsed;
+  if (const auto fault = policy::manifest::check_value(policy::manifest::Rule::kDuration, limits.timeout))
+    return refuse_value("bad-timeout", fmt::format("--timeout {}", fault->message), fault->hint);
+  limits.timeout_ms = policy::manifest::parse_duration_ms(limits.timeout).value_or(0);
   return {};
 }
 
@@ -47,7 +44,7 @@ base::Result<void, Stop> add_words(const Arguments& arguments, const char* flag,
                                    std::vector<policy::Text>& out) {
   for (const std::string& value : arguments.values(flag)) {
     if (const auto fault = policy::manifest::check_value(rule, value))
-      return refuse_usage(arguments, fault->code, fmt::format("{} {}", flag, fault->message), fault->hint);
+      return refuse_value(fault->code, fmt::format("{} {}", flag, fault->message), fault->hint);
     out.push_back({value, {.span = {}, .source = flag}});
   }
   return {};
@@ -62,7 +59,7 @@ base::Result<void, Stop> limit_resources(const Arguments& arguments, policy::Lim
     const auto fault = manifest::check_value(rule, written);
     at = {.span = {}, .source = flag};
     if (!fault) return written;
-    auto refused = refuse_usage(arguments, fault->code, fmt::format("{} {}", flag, fault->message), fault->hint);
+    auto refused = refuse_value(fault->code, fmt::format("{} {}", flag, fault->message), fault->hint);
     return base::fail(std::move(refused).error());
   };
   if (arguments.has("--memory")) {
@@ -88,16 +85,10 @@ void add(const std::vector<policy::config::Path>& from, std::vector<PathGrant>& 
 
 }  // namespace
 
-base::Result<void, Stop> refuse_usage(const Arguments& arguments, std::string code, std::string message,
-                                      std::string mend) {
-  return base::fail(stop(
-      report::refused_usage(std::move(code), std::move(message), std::move(mend), usage_line(*arguments.command, 78))));
-}
-
 base::Result<bool, Stop> shares_caches(const Arguments& arguments) {
   const std::string kind = arguments.has("--cache") ? arguments.value("--cache") : "private";
   if (kind == "private" || kind == "shared") return kind == "shared";
-  auto refused = refuse_usage(arguments, "unknown-cache", fmt::format("--cache {} is none", base::shown(kind)),
+  auto refused = refuse_value("unknown-cache", fmt::format("--cache {} is none", base::shown(kind)),
                               "--cache private, or --cache shared");
   return base::fail(std::move(refused).error());
 }
@@ -115,7 +106,7 @@ base::Result<std::vector<std::string>, Stop> denied_places(const Arguments& argu
     for (const policy::config::Path& entry : *list) out.push_back(entry.path);
   for (const char* flag : kDenyFlags) {
     for (const std::string& path : arguments.values(flag)) {
-      CORDON_TRY(std::string full, absolute(arguments, places, flag, path));
+      CORDON_TRY(std::string full, absolute(places, flag, path));
       out.push_back(std::move(full));
     }
   }
@@ -131,7 +122,7 @@ void add_config_grants(const policy::config::Merged& config, policy::Policy& pol
 base::Result<void, Stop> add_flag_grants(const Arguments& arguments, const FlagPlaces& places, policy::Policy& policy) {
   const auto add_all = [&](const char* flag, std::vector<PathGrant>& grants) -> base::Result<void, Stop> {
     for (const std::string& path : arguments.values(flag)) {
-      CORDON_TRY(std::string full, absolute(arguments, places, flag, path));
+      CORDON_TRY(std::string full, absolute(places, flag, path));
       grants.push_back({.written = path, .path = std::move(full), .at = {.span = {}, .source = flag}});
     }
     return {};

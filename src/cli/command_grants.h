@@ -13,9 +13,6 @@
 
 namespace cordon::cli {
 
-base::Result<void, Stop> refuse_usage(const Arguments& arguments, std::string code, std::string message,
-                                      std::string mend);
-
 /// --cache shared: the caches of the profile are the host's own, written in place and not executed from.
 base::Result<bool, Stop> shares_caches(const Arguments& arguments);
 void share_cache(const policy::ecosystem::Root& cache, policy::Policy& policy);

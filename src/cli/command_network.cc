@@ -90,12 +90,6 @@ class Reach {
   policy::Policy& policy_;
 };
 
-base::Result<void, Stop> mistake(const Arguments& arguments, const char* flag, const std::string& why) {
-  return base::fail(stop(report::refused_usage("bad-host", fmt::format("{}: {}", flag, why),
-                                               fmt::format("{} HOST or {} HOST:PORT", flag, flag),
-                                               usage_line(*arguments.command, 78))));
-}
-
 /// What the flags say, each the user's own word.
 base::Result<std::vector<config::Step>, Stop> steps_of(const Arguments& arguments) {
   using What = config::Step::What;
@@ -109,12 +103,29 @@ base::Result<std::vector<config::Step>, Stop> steps_of(const Arguments& argument
     for (const std::string& allowed : arguments.values(flag)) {
       HostAndPort at = split(allowed);
       if (auto host = network::parse_host(at.host, network::SuffixMeaning::kWithApex); !host)
-        return base::fail(mistake(arguments, flag, host.error().message).error());
+        return base::fail(refuse_value("bad-host", fmt::format("{}: {}", flag, host.error().message),
+                                       fmt::format("{} HOST or {} HOST:PORT", flag, flag))
+                              .error());
       step(What::kAllow, std::move(at), flag);
     }
   }
   if (arguments.has("--no-proxy")) step(What::kAnyHttps, {}, "--no-proxy");
   return out;
+}
+
+/// --allow-all-network: no rule of anybody's counts beside it.
+base::Result<bool, Stop> gives_host_network(const Arguments& arguments, policy::Policy& policy) {
+  if (!arguments.has("--allow-all-network")) return false;
+  for (const char* other : {"--strict", "--publish", "--host-service", "--ask", "--deny-domain"}) {
+    if (!arguments.has(other)) continue;
+    return base::fail(stop(report::refused_usage(
+        "flags-contradict", fmt::format("--allow-all-network and {} exclude each other", other),
+        other == std::string_view("--strict") ? "leave one out: the host's own network is no layer of a sandbox"
+                                              : "leave one out: all is reached, in and out",
+        {})));
+  }
+  policy.posture.host_network = small_text("/etc/resolv.conf");
+  return true;
 }
 
 /// Which of them can be, the planner says, as it does of a manifest's.
@@ -131,6 +142,8 @@ base::Result<std::vector<plan::Note>, Stop> allow_network(const Invocation& invo
                                                           const ecosystem::Effective& effective,
                                                           const config::Merged& merged, const AskTool& ask,
                                                           policy::Policy& policy) {
+  CORDON_TRY(const bool all, gives_host_network(arguments, policy));
+  if (all) return std::vector<plan::Note>();
   Reach reach(invocation, ask, policy);
   for (const ecosystem::RegistryRole& role : effective.registries) reach.add_role(role);
   for (const ecosystem::NamedText& domain : effective.domains) {

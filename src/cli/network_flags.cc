@@ -22,14 +22,6 @@ namespace {
 
 namespace network = policy::network;
 
-struct Mistake {
-  std::string message, mend;
-};
-base::Result<void, Stop> refuse(const Arguments& arguments, std::string code, Mistake mistake) {
-  return base::fail(stop(report::refused_usage(std::move(code), std::move(mistake.message), std::move(mistake.mend),
-                                               usage_line(*arguments.command, 78))));
-}
-
 std::string percent_decoded(std::string_view text) {
   std::string out;
   for (std::size_t i = 0; i < text.size(); ++i) {
@@ -120,8 +112,7 @@ base::Result<void, Stop> network_posture(const Invocation& invocation, const Arg
   for (const std::string& text : arguments.values("--allow-address")) {
     const auto block = network::parse_opened(text);
     if (!block)
-      return refuse(arguments, "allow-address-malformed",
-                    {"--allow-address " + block.error().message, block.error().hint});
+      return refuse_value("allow-address-malformed", "--allow-address " + block.error().message, block.error().hint);
     posture.allow_address.push_back({to_string(*block), {.span = {}, .source = "--allow-address"}});
   }
   posture.trust = trust_of(invocation.caller);
@@ -133,8 +124,8 @@ base::Result<void, Stop> network_posture(const Invocation& invocation, const Arg
   if (url.empty() || (flag && url == "none")) return {};
   posture.upstream = proxy_in(url);
   if (!posture.upstream && flag)
-    return refuse(arguments, "upstream-proxy-malformed",
-                  {"--upstream-proxy takes a proxy that speaks HTTP", "--upstream-proxy http://HOST:PORT, or none"});
+    return refuse_value("upstream-proxy-malformed", "--upstream-proxy takes a proxy that speaks HTTP",
+                        "--upstream-proxy http://HOST:PORT, or none");
   if (posture.upstream) posture.upstream->direct = direct_in(variable(invocation.caller, {"NO_PROXY", "no_proxy"}));
   return {};
 }

@@ -70,6 +70,11 @@ constexpr OptionRow kHostService =
     of_command("--host-service", "PORT", "reach what listens on this port of this host's own loopback", Times::kMany);
 constexpr OptionRow kNoProxy = of_command("--no-proxy", "", "reach any host on port 443 (not limited to hosts)");
 
+constexpr OptionRow kAllNetwork =
+    of_command("--allow-all-network", "", "this host's own network, loopback and all: no rule holds and none is kept");
+constexpr OptionRow kInsecure =
+    of_command("--allow-insecure-linux-network", "", "taken for the sake of older scripts; weakens nothing");
+
 constexpr std::array kOfBoth = {
     OptionRow{"--env", "NAME=VALUE", "the value of a name (that the manifest lists)", Times::kMany},
     kProfile,
@@ -78,6 +83,8 @@ constexpr std::array kOfBoth = {
     kAllowFetch,
     kDenyDomain,
     kNoProxy,
+    kAllNetwork,
+    kInsecure,
     kPublish,
     kHostService,
     kAllowRead,

@@ -75,6 +75,10 @@ void probe_unknown(Host& host) {
 
 Stop stop(report::Refused refused, std::string source) { return {std::move(refused), std::move(source)}; }
 
+base::Result<void, Stop> refuse_value(std::string code, std::string message, std::string mend) {
+  return base::fail(stop(report::refused_usage(std::move(code), std::move(message), std::move(mend), {})));
+}
+
 base::Result<std::vector<policy::PathGrant>, Stop> accepted_aliases(const Invocation& invocation,
                                                                     const Arguments& arguments) {
   std::vector<policy::PathGrant> trees;
@@ -82,8 +86,8 @@ base::Result<std::vector<policy::PathGrant>, Stop> accepted_aliases(const Invoca
   for (const std::string& tree : arguments.values("--accept-alias")) {
     const auto path = here ? here->join(tree) : base::AbsPath::parse(tree);
     if (!path)
-      return base::fail(stop(report::refused_usage("accept-alias-malformed", "--accept-alias needs a path",
-                                                   "--accept-alias TREE", usage_line(*arguments.command, 78))));
+      return base::fail(stop(
+          report::refused_usage("accept-alias-malformed", "--accept-alias needs a path", "--accept-alias TREE", {})));
     trees.push_back({.written = tree, .path = path->str(), .at = {.span = {}, .source = "--accept-alias"}});
   }
   return trees;

@@ -33,6 +33,8 @@ struct Stop {
   std::string source;  ///< the manifest's text, as far as it was read
 };
 Stop stop(report::Refused refused, std::string source = {});
+/// What a flag was given cannot be: without the usage, which would push the mend off the screen.
+base::Result<void, Stop> refuse_value(std::string code, std::string message, std::string mend);
 
 struct Request {
   std::string manifest;

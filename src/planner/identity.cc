@@ -82,7 +82,7 @@ void enter_namespaces(Draft& draft, const Identity& identity) {
   add(plan::Feature::kIpcNamespace, CLONE_NEWIPC);
   add(plan::Feature::kUtsNamespace, CLONE_NEWUTS);
   add(plan::Feature::kCgroupNamespace, CLONE_NEWCGROUP);
-  add(plan::Feature::kNetNamespace, CLONE_NEWNET);
+  if (!draft.policy.posture.host_network) add(plan::Feature::kNetNamespace, CLONE_NEWNET);
   // setgroups(2) stays denied inside: nobody could otherwise drop a group that a file denies (user_namespaces(7)).
   plan::step::EnterNamespaces enter{.flags = flags,
                                     .uids = {{.inside = facts.uid, .outside = facts.uid, .count = 1}},

@@ -72,9 +72,12 @@ TEST(Limits, EachThatTheHostDoesNotHoldIsRefusedAtItsLineAlsoWithoutStrict) {
   const plan::Refusal refusal = must_refuse(host.plan(limited().policy));
   ASSERT_EQ(refusal.items.size(), 2U);
   EXPECT_THAT(refusal.items[0].message,
-              AllOf(HasSubstr("CPU time is limited to 150% (limits.cpu)"), HasSubstr("cpu is not")));
+              AllOf(HasSubstr("cannot limit CPU time to 150% (limits.cpu)"), HasSubstr("cpu is not")));
   EXPECT_EQ(refusal.items[0].code, "limit-not-held");
-  EXPECT_EQ(refusal.items[0].mend, "delegate it");
+  EXPECT_EQ(refusal.items[0].mend,
+            "delegate it; limits.timeout holds everywhere, and --allow-degraded runs without the limit");
+  EXPECT_EQ(refusal.items[1].message, "this host cannot limit the number of processes to 64 (limits.pids) either");
+  EXPECT_EQ(refusal.items[1].mend, "") << "the same, and said once";
   EXPECT_EQ(refusal.items[0].at.line, 3U);
   EXPECT_EQ(refusal.items[0].layer, plan::Layer::kLimits);
   EXPECT_EQ(refusal.items[1].at.line, 4U);
@@ -109,6 +112,9 @@ TEST(Limits, WhatNothingCouldStartInIsRefusedAsAMistake) {
   const plan::Refusal refusal = must_refuse(host.plan(maker.policy));
   ASSERT_EQ(refusal.items.size(), 3U);
   for (const plan::RefusedItem& item : refusal.items) EXPECT_EQ(item.code, "limit-too-small");
+  EXPECT_EQ(refusal.items[0].mend, "limits: {memory: 4M} or more");
+  limits.memory_at = {{}, "--memory"};
+  EXPECT_EQ(must_refuse(host.plan(maker.policy)).items[0].mend, "--memory 4M or more");
   limits.memory_bytes = 4ULL << 20U;
   limits.cpu_hundredths = 10;
   limits.pids = 2;

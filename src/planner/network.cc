@@ -11,6 +11,7 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "planner/host.h"
+#include "planner/landlock.h"
 #include "policy/network/rule.h"
 #include "policy/network/synthetic.h"
 
@@ -65,6 +66,24 @@ std::set<std::uint16_t> services_of(const policy::Policy& policy) {
   return out;
 }
 
+/// As whoever asked for it wrote it: the flag, or the key of the manifest.
+std::string name_of(const policy::Text& text, std::string_view key) {
+  return text.at.source.starts_with("--") ? text.at.source : std::string(key);
+}
+
+/// The line that names this port.
+std::string line_of(const policy::Text& text, std::string_view key, std::uint16_t port) {
+  return text.at.source.starts_with("--") ? fmt::format("{} {}", text.at.source, port)
+                                          : fmt::format("{}: [{}]", key, port);
+}
+
+/// Of "5173:80" and "127.0.0.1:5173", which other tools take: the port that was meant, or nothing.
+std::optional<std::uint16_t> port_in(std::string_view text) {
+  for (const std::string_view part : base::split(text, ':'))
+    if (const auto port = network::parse_port(part); port && *port >= kFirstFreePort) return *port;
+  return std::nullopt;
+}
+
 /// Cordon's own listeners stand on some ports of the loopback inside, where a client would look for the service.
 void check_services(Draft& draft) {
   constexpr std::array kOwn = {kRedirectPort, kDnsPort, kProxyPort};
@@ -73,14 +92,17 @@ void check_services(Draft& draft) {
   };
   for (const policy::Text& text : draft.policy.host_services) {
     const auto port = network::parse_port(text.value);
-    if (!port) refuse(text.at.span, "host_services: " + port.error().message, port.error().hint);
+    const std::string name = name_of(text, "host_services");
+    if (!port) refuse(text.at.span, fmt::format("{}: {}", name, port.error().message), port.error().hint);
     if (port && std::ranges::find(kOwn, *port) != kOwn.end())
       refuse(text.at.span,
-             fmt::format("host_services: port {} is Cordon's own inside, so no service can be reached at it", *port),
+             fmt::format("{}: port {} is Cordon's own inside, so no service can be reached at it", name, *port),
              "let the service listen on another port");
   }
   if (services_of(draft.policy).size() > kMostServices)
-    refuse(draft.policy.host_services.front().at.span, fmt::format("host_services: at most {} ports", kMostServices),
+    refuse(draft.policy.host_services.front().at.span,
+           fmt::format("{}: at most {} ports", name_of(draft.policy.host_services.front(), "host_services"),
+                       kMostServices),
            "name the ports that are needed");
 }
 
@@ -92,6 +114,15 @@ std::string_view taken_inside(const Draft& draft, std::uint16_t port) {
   return {};
 }
 
+/// Nothing maps one port to another, and the host's addresses are not to be chosen.
+std::string mend_of_port(const policy::Text& text) {
+  constexpr std::string_view kRange = "one number from 1024 to 65535";
+  if (!text.value.contains(':')) return std::string(kRange);
+  const auto port = port_in(text.value);
+  return fmt::format("{}: host and inside have the same port, and the host listens on its loopback alone",
+                     port ? line_of(text, "publish", *port) : std::string(kRange));
+}
+
 void check_published(Draft& draft) {
   const std::vector<policy::Text>& all = draft.policy.publish;
   const auto refuse = [&](const policy::Text& text, std::string message, std::string mend) {
@@ -101,20 +132,21 @@ void check_published(Draft& draft) {
   std::set<std::uint16_t> seen;
   for (const policy::Text& text : all) {
     const auto port = network::parse_port(text.value);
+    const std::string name = name_of(text, "publish");
     if (!port) {
-      refuse(text, "publish: " + port.error().message, port.error().hint);
+      refuse(text, fmt::format("{}: {}", name, port.error().message), mend_of_port(text));
     } else if (*port < kFirstFreePort) {
-      refuse(text, fmt::format("publish: the target has no right to listen on port {}", *port),
-             "let it listen on a port from 1024 on, and publish that");
+      refuse(text, fmt::format("{}: the target has no right to listen on port {}", name, *port),
+             "let it listen on a port from 1024 to 65535, and publish that");
     } else if (!seen.insert(*port).second) {
-      refuse(text, fmt::format("publish: port {} is there twice", *port), "name it once");
+      refuse(text, fmt::format("{}: port {} is there twice", name, *port), "name it once");
     } else if (const auto why = taken_inside(draft, *port); !why.empty()) {
-      refuse(text, fmt::format("publish: the target cannot listen on port {}: {}", *port, why),
+      refuse(text, fmt::format("{}: the target cannot listen on port {}: {}", name, *port, why),
              "let the target listen on another port");
     }
   }
   if (all.size() > kMostPublished)
-    refuse(all[kMostPublished], fmt::format("publish: at most {} ports", kMostPublished),
+    refuse(all[kMostPublished], fmt::format("{}: at most {} ports", name_of(all.front(), "publish"), kMostPublished),
            "name the ports that are needed");
 }
 
@@ -226,13 +258,33 @@ plan::Egress egress_of(const Draft& draft) {
   return out;
 }
 
+/// By an abstract socket a program of the host is reached that was never meant to be (D-Bus, X11): Landlock's scope holds
+/// them apart where namespaces do not.
+void check_host_network(Draft& draft) {
+  draft.note("host-network",
+             "the target is in this host's own network: every address, every service of its loopback, no rule and no "
+             "record",
+             {});
+  constexpr int kScopingAbi = 6;
+  if (landlock_abi(draft.facts) >= kScopingAbi) return;
+  refuse_host(draft, Feature::kLandlock, {},
+              "in the host's network the host's abstract sockets are reached, and this kernel's Landlock does not hold "
+              "them apart",
+              "a kernel of 6.12 or later; or name hosts: --allow-domain HOST");
+}
+
 }  // namespace
 
 bool has_way_out(const policy::Policy& policy) {
   return !policy.network.empty() || !policy.host_services.empty() || policy.posture.ask;
 }
 
+bool reaches_out(const policy::Policy& policy) {
+  return has_way_out(policy) || policy.posture.host_network.has_value();
+}
+
 void check_network(Draft& draft) {
+  if (draft.policy.posture.host_network) return check_host_network(draft);
   if (!has_way_out(draft.policy) && draft.policy.publish.empty()) return;
   for (const policy::NetworkRule& rule : draft.policy.network) check_rule(draft, rule);
   check_services(draft);
@@ -294,6 +346,7 @@ void connect_network(Draft& draft) {
 std::string proxy_address() { return fmt::format("http://127.0.0.1:{}", kProxyPort); }
 
 std::string resolver_settings(const policy::Policy& policy) {
+  if (policy.posture.host_network) return *policy.posture.host_network;
   if (has_way_out(policy)) return fmt::format("nameserver {}\n", to_string(network::kOwnIpv4));
   // No server: the resolver then asks 127.0.0.1 and is refused at once, instead of waiting for an answer.
   return "options timeout:1 attempts:1\n";

@@ -14,6 +14,9 @@ namespace cordon::planner {
 
 bool has_way_out(const policy::Policy& policy);
 
+/// The same, or the host's own network.
+bool reaches_out(const policy::Policy& policy);
+
 /// Refuses what this host cannot hold, and what is no rule.
 void check_network(Draft& draft);
 

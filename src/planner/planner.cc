@@ -157,7 +157,8 @@ void note_environment(Draft& draft, const Environment& environment) {
 
 void name_requested(Draft& draft) {
   plan::Plan& plan = draft.plan;
-  plan.requested = {Layer::kFilesystem, Layer::kProcesses, Layer::kNetwork};
+  plan.requested = {Layer::kFilesystem, Layer::kProcesses};
+  if (!draft.policy.posture.host_network) plan.requested.push_back(Layer::kNetwork);
   if (!starts_anything(draft.policy)) plan.requested.push_back(Layer::kExec);
   plan.requested.insert(plan.requested.end(), {Layer::kSystemCalls, Layer::kLandlock});
   if (draft.policy.limits.timeout_ms != 0 || wants_limits(draft.policy)) plan.requested.push_back(Layer::kLimits);
@@ -196,7 +197,7 @@ void build(Draft& draft, const Identity& identity, const Program& program, const
   make_links(draft, arranged, false);
   make_command_files(draft, arranged);
   draft.step(plan::step::EnterRoot{}, Layer::kFilesystem, "base");
-  if (!lacks(draft.facts, plan::Feature::kNetNamespace) && !has_way_out(draft.policy)) {
+  if (!lacks(draft.facts, plan::Feature::kNetNamespace) && !reaches_out(draft.policy)) {
     draft.step(plan::step::Loopback{}, Layer::kNetwork, "the target's own servers");
   }
   add_cgroup(draft);

@@ -68,6 +68,7 @@ constexpr std::array<CodeFacts, static_cast<std::size_t>(Code::kCount)> kCodes =
     {"device-kept", Blame::kPolicy, Layer::kFilesystem},
     {"network-rule-invalid", Blame::kPolicy, Layer::kNetwork},
     {"limit-too-small", Blame::kPolicy, Layer::kLimits},
+    {"limit-too-large", Blame::kPolicy, Layer::kLimits},
     {"limit-not-held", Blame::kHost, Layer::kLimits},
     {"too-many-steps", Blame::kPolicy, Layer::kFilesystem},
 }};

@@ -83,6 +83,7 @@ enum class Code : std::uint8_t {
   kNetworkRuleInvalid,
   // Limits.
   kLimitTooSmall,
+  kLimitTooLarge,
   kLimitNotHeld,
   // The whole.
   kTooManySteps,

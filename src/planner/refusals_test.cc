@@ -99,6 +99,12 @@ const std::vector<Case>& cases() {
       {"a device that is not there", Code::kDeviceMissing, [](H, P p) { p.policy.devices.push_back({"/dev/kvm", {{"m.yaml", 2, 1, 1}, ""}}); }, "devices: /dev/kvm does not exist", "driver"},
       {"a device that opens the host", Code::kDeviceKept,
        [](H h, P p) { h.special("/dev/mem", Node::Kind::kDevice); p.policy.devices.push_back({"/dev/mem", {{"m.yaml", 2, 1, 1}, ""}}); }, "is none that a run may have", "kvm"},
+      {"more processes than there can be", Code::kLimitTooLarge,
+       [](H, P p) {
+         p.policy.limits.pids = 4'194'305;
+         p.policy.limits.pids_at = {{"m.yaml", 2, 1, 1}, ""};
+       },
+       "no kernel has 4194305 processes", "limits: {pids: 4194304} or less"},
       // Any path.
       {"a directory that may not be searched", Code::kPathCannotBeChecked,
        [](H h, P p) {

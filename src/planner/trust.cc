@@ -48,7 +48,7 @@ bool is_shown(const Draft& draft, const Arranged& arranged, const std::string& p
 
 std::vector<std::string> trust_questions(const policy::Policy& policy) {
   std::vector<std::string> out;
-  if (!has_way_out(policy)) return out;
+  if (!reaches_out(policy)) return out;
   for (const TrustSetting& setting : policy.posture.trust) {
     if (!is_spoken_for(policy, setting)) out.insert(out.end(), setting.paths.begin(), setting.paths.end());
   }
@@ -67,7 +67,7 @@ bool is_denied(const policy::Policy& policy, const plan::HostFacts& facts, std::
 }  // namespace
 
 void want_trust(const Draft& draft, const Shields& shields, std::vector<Want>& wants, std::vector<Link>& links) {
-  if (!has_way_out(draft.policy)) return;
+  if (!reaches_out(draft.policy)) return;
   for (const TrustSetting& setting : draft.policy.posture.trust) {
     if (is_spoken_for(draft.policy, setting)) continue;
     for (const std::string& path : setting.paths) {
@@ -92,7 +92,7 @@ void want_trust(const Draft& draft, const Shields& shields, std::vector<Want>& w
 }
 
 void pass_trust(Draft& draft, const Arranged& arranged, Environment& environment) {
-  if (!has_way_out(draft.policy)) return;
+  if (!reaches_out(draft.policy)) return;
   for (const TrustSetting& setting : draft.policy.posture.trust) {
     if (is_spoken_for(draft.policy, setting)) continue;
     const auto hidden =

@@ -52,12 +52,22 @@ void word_publish(const Failure& failure, plan::RefusedItem& item) {
   item.code = "port-taken";
   item.blame = plan::Blame::kHost;
   item.layer = failure.layer;
-  item.message = fmt::format("publish: {} of this host is taken: something listens there already",
+  item.message =
+      fmt::format("publish: {} of this host is taken: another program has it", base::shown(failure.error.subject));
+  item.mend = "end what has it, or publish another port, on which the target then has to listen";
+}
+
+void word_too_few_descriptors(const Failure& failure, plan::RefusedItem& item) {
+  item.code = "too-few-descriptors";
+  item.blame = plan::Blame::kHost;
+  item.layer = failure.layer;
+  item.message = fmt::format("publish needs some 700 descriptors, and the hard limit here is {}",
                              base::shown(failure.error.subject));
-  item.mend = "end what listens there, or publish another port, on which the target then has to listen";
+  item.mend = "raise it (ulimit -Hn 1024; as root, or in /etc/security/limits.conf)";
 }
 
 void word_step(const Failure& failure, plan::RefusedItem& item) {
+  if (failure.step == "publish" && failure.error.code == EMFILE) return word_too_few_descriptors(failure, item);
   if (failure.step == "publish" && failure.error.code == EADDRINUSE) return word_publish(failure, item);
   item.code = "step-failed";
   item.blame = plan::Blame::kHost;

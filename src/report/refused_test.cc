@@ -70,11 +70,16 @@ TEST(Refused, APublishedPortThatIsTakenIsSaidAsThatAndNotAsAWeaknessOfTheHost) {
   const Refused taken = refused(report);
   EXPECT_EQ(taken.exit_code, 125);
   EXPECT_EQ(reason_code(taken), "port-taken");
-  EXPECT_EQ(reason(taken), "publish: 127.0.0.1:5173 of this host is taken: something listens there already");
+  EXPECT_EQ(reason(taken), "publish: 127.0.0.1:5173 of this host is taken: another program has it");
   EXPECT_EQ(taken.items.front().at.line, 4);
   EXPECT_THAT(taken.items.front().mend, testing::HasSubstr("publish another port"));
   report.failure->error.code = EACCES;
   EXPECT_EQ(reason_code(refused(report)), "step-failed");
+  report.failure->error = {.operation = "getrlimit", .subject = "300", .code = EMFILE, .step = {7}};
+  const Refused few = refused(report);
+  EXPECT_EQ(reason_code(few), "too-few-descriptors");
+  EXPECT_EQ(reason(few), "publish needs some 700 descriptors, and the hard limit here is 300");
+  EXPECT_THAT(few.items.front().mend, testing::HasSubstr("ulimit -Hn 1024"));
 }
 
 }  // namespace

@@ -180,8 +180,8 @@ TEST_P(Publish, APortThatIsTakenRefusesTheRunAndNamesIt) {
     const base::Fd taken = listen_on(address, kPort, Reuse::kAgain);
     const Finished got = python("print('ran', flush=True)\n", kPublished);
     EXPECT_EQ(got.code, 125) << address << got;
-    EXPECT_TRUE(got.says("5173 of this host is taken: something listens there already")) << address << got;
-    EXPECT_TRUE(got.says("mend: end what listens there, or publish another port")) << got;
+    EXPECT_TRUE(got.says("5173 of this host is taken: another program has it")) << address << got;
+    EXPECT_TRUE(got.says("mend: end what has it, or publish another port")) << got;
     EXPECT_THAT(got.out, Not(HasSubstr("ran")));
   }
   EXPECT_THAT(python("print('ran', flush=True)\n", kPublished).out, HasSubstr("ran")) << "the control";
@@ -258,6 +258,18 @@ TEST_P(Publish, ALowLimitOfDescriptorsIsNoHindranceAndStaysTheTargets) {
     ASSERT_TRUE(run.expect("ready")) << run.wait();
     EXPECT_THAT(run.seen(), HasSubstr("limit " + std::to_string(most) + "\n"));
     EXPECT_EQ(get(), "inside");
+  }
+}
+
+TEST_P(Publish, TooLowAHardLimitOfDescriptorsRefusesTheRunAndNamesIt) {
+  for (const auto& [most, code] : {std::pair{rlim_t{400}, 125}, {rlim_t{1'024}, 0}}) {
+    const auto lower = [most] {
+      const rlimit limit{most, most};
+      ::setrlimit(RLIMIT_NOFILE, &limit);
+    };
+    const Finished got = run_of(python_manifest("print('ran', flush=True)\n") + kPublished).before(lower).run();
+    EXPECT_EQ(got.code, code) << got;
+    EXPECT_EQ(got.says("publish needs some 700 descriptors, and the hard limit here is 400"), code != 0) << got;
   }
 }
 

@@ -104,11 +104,66 @@ TEST_P(CommandPublish, WhatIsNoPortIsRefused) {
       const Finished got = scene.cordon({"run", flag, wrong, "--", "true"}).in(scene.work()).run();
       EXPECT_EQ(got.code, 125) << got;
       EXPECT_TRUE(got.says("is not a port")) << got;
+      EXPECT_TRUE(got.says("cordon: error: " + std::string(flag) + ": ")) << "the flag, not a key" << got;
+      EXPECT_THAT(got.err, Not(HasSubstr("usage:"))) << "which would push the mend off the screen" << got;
     }
+  }
+  for (const auto& [wrong, mend] : {std::pair{"80-90", "one number from 1024 to 65535"},
+                                    {"5173:80", "--publish 5173: host and inside have the same port"},
+                                    {"127.0.0.1:5173", "--publish 5173: host and inside have the same port"},
+                                    {"443", "a port from 1024 to 65535"}}) {
+    const Finished got = scene.cordon({"run", "--publish", wrong, "--", "true"}).in(scene.work()).run();
+    EXPECT_TRUE(got.says(mend)) << got;
   }
   const Finished twice =
       scene.cordon({"run", "--publish", "8080", "--publish", "8080", "--", "true"}).in(scene.work()).run();
-  EXPECT_TRUE(twice.says("publish: port 8080 is there twice")) << twice;
+  EXPECT_TRUE(twice.says("--publish: port 8080 is there twice")) << twice;
+}
+
+TEST_P(CommandPublish, ALimitBeyondWhatThereIsNamesTheMostAndAnotherSpellingTheRightOne) {
+  const auto refused = [&](const char* flag, const char* value) {
+    const Finished got = scene.cordon({"run", flag, value, "--", "true"}).in(scene.work()).run();
+    EXPECT_EQ(got.code, 125) << got;
+    EXPECT_THAT(got.err, Not(HasSubstr("usage:"))) << got;
+    return got;
+  };
+  EXPECT_TRUE(refused("--timeout", "9000h").says("at most 8760h"));
+  EXPECT_TRUE(refused("--timeout", "infinity").says("at most 8760h"));
+  EXPECT_TRUE(refused("--timeout", "90").says("did you mean 90s?"));
+  EXPECT_TRUE(refused("--pids", "99999999").says("--pids 4194304 or less"));
+  EXPECT_TRUE(refused("--memory", "99999999999G").says("at most 8589934591G"));
+  EXPECT_TRUE(refused("--memory", "512m").says("did you mean 512M?"));
+  EXPECT_TRUE(refused("--memory", "2GiB").says("did you mean 2G?"));
+  EXPECT_TRUE(refused("--cpu", "150").says("did you mean 150%?"));
+}
+
+/// A view would make every other run of the project wait until the server ends.
+TEST_P(CommandPublish, AServerHoldsNoViewThatOthersWouldWaitFor) {
+  const Turn turn("port");
+  scene.tree().write("work/project/package.json", "{\"name\":\"p\"}\n");
+  scene.tree().make_directory("work/project/.git");
+  const auto run = [&](std::vector<std::string> flags, const char* script) {
+    flags.insert(flags.begin(), "run");
+    flags.insert(flags.end(), {"--", "/bin/sh", "-c", script});
+    return scene.cordon(flags).in(scene.in_work("project")).pty();
+  };
+  const std::string port = std::to_string(free_port());
+  for (const std::vector<std::string>& flags :
+       {std::vector<std::string>{"--publish", port}, {"--publish", port, "--workspace", "view"}}) {
+    Running server = run(flags, "echo up; read go").start();
+    ASSERT_TRUE(server.expect("up")) << server.seen();
+    Running other = run({}, "echo through").start();
+    if (flags.size() == 2) {
+      EXPECT_TRUE(server.seen().contains("--publish makes")) << server.seen();
+      EXPECT_TRUE(other.expect("through")) << other.seen();
+    } else {
+      EXPECT_TRUE(other.expect("waiting for process")) << "the control" << other.seen();
+      EXPECT_TRUE(other.expect("--workspace live")) << other.seen();
+    }
+    server.type("\n");
+    EXPECT_EQ(server.wait().code, 0);
+    EXPECT_EQ(other.wait().code, 0);
+  }
 }
 
 }  // namespace

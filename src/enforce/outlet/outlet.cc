@@ -89,6 +89,7 @@ void Outlet::drop_sockets() {
 
 Result<void> Outlet::set_up(const plan::Plan& plan) {
   CORDON_TRY(config_, settings_of(plan));
+  CORDON_OK(check_descriptors(plan));
   CORDON_TRY(published_, listen_on_host(plan));
   for (const HostListener& one : published_) config_.listeners.push_back(one.listener);
   add_slots(plan);

@@ -5,7 +5,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <poll.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "enforce/outlet/destinations.h"
 #include "enforce/outlet/settings.h"
@@ -232,6 +235,25 @@ TEST(Outlet, APortThatIsTakenIsAnErrorOfItsStep) {
   EXPECT_EQ(refused.error().subject, "127.0.0.1:" + std::to_string(taken.port));
   taken.socket.reset();
   EXPECT_TRUE(Outlet::make(publishing(taken.port), "")) << "the control";
+}
+
+TEST(Outlet, TooFewDescriptorsForItsSocketsAreAnErrorOfThePort) {
+  Taken free = taken_port();
+  free.socket.reset();
+  EXPECT_TRUE(Outlet::make(publishing(free.port, 256), "")) << "the control";
+  const pid_t child = ::fork();  // a hard limit is not raised again
+  ASSERT_GE(child, 0);
+  if (child == 0) {
+    const rlimit few{600, 600};
+    ::setrlimit(RLIMIT_NOFILE, &few);
+    const auto refused = Outlet::make(publishing(free.port, 256), "");
+    const bool right = !refused && refused.error().code == EMFILE && refused.error().step == base::StepId{2} &&
+                       refused.error().subject == "600" && Outlet::make(publishing(free.port, 64), "");
+    ::_exit(right ? 0 : 1);
+  }
+  int status = 0;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0);
 }
 
 TEST(Outlet, ASocketOfTheHostsNetworkDoesNotLeadInside) {

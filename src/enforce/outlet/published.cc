@@ -21,9 +21,31 @@ kernel::Endpoint loopback(Family family, std::uint16_t port) {
   return out;
 }
 
+/// Beside a pool's, in the supervisor while it starts the broker, and in the broker.
+constexpr std::uint64_t kOtherDescriptors = 180;
+
 bool is_absent(int code) { return code == EAFNOSUPPORT || code == EADDRNOTAVAIL; }
 
 }  // namespace
+
+base::Result<void> check_descriptors(const plan::Plan& plan) {
+  std::uint64_t pooled = 0;
+  base::StepId publish;
+  for (std::size_t i = 0; i < plan.steps.size(); ++i) {
+    const auto* pool = std::get_if<plan::step::SocketPool>(&plan.steps[i].act);
+    if (pool != nullptr) pooled += pool->count;
+    const bool is_port = std::holds_alternative<plan::step::Publish>(plan.steps[i].act);
+    if (is_port && publish == base::StepId{}) publish = {static_cast<std::uint16_t>(i + 1)};
+  }
+  const auto limit = kernel::getrlimit(RLIMIT_NOFILE);
+  const std::uint64_t needed = 2 * pooled + kOtherDescriptors;  // twice while the broker is started
+  if (pooled == 0 || !limit || limit->rlim_max >= needed) return {};
+  return base::fail(base::Error{.operation = "getrlimit",
+                                .subject = std::to_string(limit->rlim_max),
+                                .code = EMFILE,
+                                .step = publish,
+                                .detail = std::to_string(needed) + " are needed"});
+}
 
 base::Result<std::vector<HostListener>> listen_on_host(const plan::Plan& plan) {
   std::vector<HostListener> out;

@@ -20,6 +20,10 @@ struct HostListener {
   egress::Listener listener;
 };
 
+/// Whether the hard limit of descriptors lets so many sockets of a pool be handed on. An Error names the first Publish
+/// step, with EMFILE.
+base::Result<void> check_descriptors(const plan::Plan& plan);
+
 /// One or two for each Publish step, in their order. An Error names the step, and the address as its subject.
 base::Result<std::vector<HostListener>> listen_on_host(const plan::Plan& plan);
 

@@ -144,10 +144,35 @@ std::optional<std::uint64_t> scaled(std::string_view digits, std::uint64_t unit)
   return *count * unit;
 }
 
+/// Before the rule itself: what was meant, where that can be told.
+std::string meant(const std::string& guess, std::string hint) {
+  return guess.empty() ? hint : "did you mean " + guess + "? " + hint;
+}
+
+bool is_digits(std::string_view text) {
+  return !text.empty() && text.find_first_not_of("0123456789") == std::string_view::npos;
+}
+
+/// "512m", "2GiB", "2 GB": other tools' spellings.
+std::string meant_size(std::string_view value) {
+  std::string out(value);
+  std::ranges::transform(out, out.begin(), [](char c) { return c >= 'a' && c <= 'z' ? static_cast<char>(c - 32) : c; });
+  std::erase(out, ' ');
+  for (const std::string_view ending : {"IB", "B"})
+    if (out.ends_with(ending)) out.resize(out.size() - ending.size());
+  return parse_size(out) ? out : std::string();
+}
+
 std::optional<Fault> check_size(std::string_view value) {
   if (parse_size(value)) return std::nullopt;
-  return fault("bad-size", value, "is not a size",
-               "a size is a positive whole number of bytes, or of 1024-based units with K, M or G, such as 512M");
+  const bool has_unit = !value.empty() && std::string_view("KMG").find(value.back()) != std::string_view::npos;
+  const std::string_view digits = value.substr(0, value.size() - (has_unit ? 1 : 0));
+  if (is_digits(digits) && digits.find_first_not_of('0') != std::string_view::npos && digits.front() != '0')
+    return fault("bad-size", value, "is too large", "at most 8589934591G");
+  return fault(
+      "bad-size", value, "is not a size",
+      meant(meant_size(value),
+            "a size is a positive whole number of bytes, or of 1024-based units with K, M or G, such as 512M"));
 }
 
 /// Nothing where the share is 0 or beyond what can be said.
@@ -164,7 +189,8 @@ std::optional<std::uint64_t> hundredths_of(std::uint64_t whole, std::string_view
 std::optional<Fault> check_percent(std::string_view value) {
   constexpr std::string_view kHint =
       "a share is a number and %, with at most two decimals: 50% is half of one CPU, 200% is two";
-  const Fault wrong = fault("bad-percentage", value, "is not a share of CPU time", std::string(kHint));
+  const std::string guess = is_digits(value) && value.front() != '0' ? std::string(value) + "%" : std::string();
+  const Fault wrong = fault("bad-percentage", value, "is not a share of CPU time", meant(guess, std::string(kHint)));
   if (!value.ends_with('%')) return wrong;
   const std::string_view number = value.substr(0, value.size() - 1);
   const std::size_t dot = number.find('.');
@@ -196,7 +222,9 @@ std::optional<std::uint64_t> duration_ms(std::string_view value) {
 std::optional<Fault> check_duration(std::string_view value) {
   if (parse_duration_ms(value)) return std::nullopt;
   if (duration_ms(value)) return fault("bad-duration", value, "is too long", "at most 8760h, which is a year");
-  return fault("bad-duration", value, "is not a time", "a time is a positive whole number with s, m or h, such as 90s");
+  const std::string guess = is_digits(value) && value.front() != '0' ? std::string(value) + "s" : std::string();
+  return fault("bad-duration", value, "is not a time",
+               meant(guess, "a time is a positive whole number with s, m or h, such as 90s, and at most 8760h"));
 }
 
 std::optional<Fault> check_agent(std::string_view value) {
