@@ -91,7 +91,7 @@ inline constexpr std::array kBounds = {
     BoundInfo{"early-time", &Bounds::early_ms, 0, 60'000, "ms",
               "that one to a published port is dialled again, where nothing has listened there yet"},
     BoundInfo{"delivery-time", &Bounds::delivery_ms, 0, 2'500, "ms",
-              "for what a run has sent, once it has ended by itself; the supervisor waits 3,000"},
+              "for what a run has sent, once it has ended by itself; the supervisor waits 10,000"},
     BoundInfo{"heartbeat", &Bounds::heartbeat_ms, 50, 1'000, "ms",
               "between two signs of life; the supervisor waits 2,000"},
 };

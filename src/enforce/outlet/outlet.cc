@@ -28,7 +28,8 @@ constexpr std::uint64_t kTickMs = 500;
 constexpr unsigned kSilentTicks = 5;  // two seconds at least, as docs/network.md says
 constexpr unsigned kStartTicks = 20;  // a machine that is short of everything still starts a program in that
 constexpr std::uint64_t kLateMs = 250;
-constexpr int kFarewellMs = 3'000;
+constexpr int kFarewellMs = 10'000;  // of one that speaks
+constexpr int kExitMs = 3'000;
 constexpr int kFarewellPollMs = 100;
 constexpr std::size_t kMostResolverStarts = 16;
 constexpr std::uint64_t kTriesBeforeTold = 2;
@@ -137,7 +138,7 @@ Result<void> Outlet::start_broker(From from) {
   CORDON_TRY(broker_, spawn(program, kBroker, fds));
   control_ = std::move(control->ours);
   resolver_socket_ = std::move(resolver->ours);
-  heard();
+  silent_ticks_ = 0;
   CORDON_OK(arm_tick());
   CORDON_OK(watch(Source::kControl, control_));
   return watch(Source::kResolver, resolver_socket_);
@@ -170,27 +171,17 @@ void Outlet::service() {
   }
 }
 
-void Outlet::heard() {
-  silent_ticks_ = 0;
-  forgave_ = false;
-}
+Result<void> Outlet::arm_tick() { return worded(kernel::timerfd_settime(timer_, kTickMs * kMs)); }
 
-Result<void> Outlet::arm_tick() {
-  due_ns_ = kernel::monotonic_ns() + kTickMs * kMs;
-  return worded(kernel::timerfd_settime(timer_, kTickMs * kMs));
-}
-
-/// What it said while we were stopped is read first: that was no silence. A tick that comes late means that we did not
-/// run either (a frozen container, a snapshot, a stopped job), and it has the whole time again; once, until it speaks.
+/// What it said while we were stopped is read first: that was no silence. Where we and it stood still together (a
+/// frozen container, a snapshot of the machine), that was one tick, and it has the others to be heard.
 void Outlet::on_timer() {
   std::array<std::byte, 8> expirations{};
   static_cast<void>(kernel::read(timer_, expirations).has_value());
   on_control();
   if (state_ == State::kLost) return;
-  const bool late = kernel::monotonic_ns() > due_ns_ + kLateMs * kMs;
-  const bool forgives = late && !std::exchange(forgave_, true);
-  silent_ticks_ = forgives ? 0 : silent_ticks_ + 1;
-  if (silent_ticks_ >= (state_ == State::kServing ? kSilentTicks : kStartTicks)) return lose("it gave no sign of life");
+  if (++silent_ticks_ >= (state_ == State::kServing ? kSilentTicks : kStartTicks))
+    return lose("it gave no sign of life");
   if (!arm_tick()) lose("its silence cannot be timed");
 }
 
@@ -202,7 +193,7 @@ void Outlet::on_control() {
     if (!got || got->bytes == 0) return lose("it is gone");
     const auto record = record_in(*got, buffer);
     if (!record) return lose("what it says cannot be understood");
-    heard();
+    silent_ticks_ = 0;
     take(*record);
   }
 }
@@ -318,7 +309,7 @@ Outlet::Counted Outlet::finish() {
   control_.reset();  // by which both end, if they have not yet
   resolver_socket_.reset();
   resolver_.end();
-  broker_.end(state_ == State::kServing ? kFarewellMs : 0);
+  broker_.end(state_ == State::kServing ? kExitMs : 0);
   return {.destinations = destinations_of(rows_), .inbound = inbound_of(rows_)};
 }
 

@@ -85,7 +85,6 @@ class Outlet {
   base::Result<void> start_broker(From from);
   void on_control();
   void on_timer();
-  void heard();
   base::Result<void> arm_tick();
   void take(const egress::Record& record);
   void note_blocked(const egress::Row& row);
@@ -124,8 +123,6 @@ class Outlet {
   std::size_t resolver_starts_ = 0;
   bool asked_to_finish_ = false, finished_ = false;
   unsigned silent_ticks_ = 0;  ///< of the timer, since the broker last said something
-  bool forgave_ = false;       ///< one of them that came late, since then
-  std::uint64_t due_ns_ = 0;   ///< of the next
   std::map<std::uint32_t, egress::Row> rows_;
   std::vector<Asked> questions_;
   std::vector<std::uint64_t> gone_;
