@@ -258,8 +258,8 @@ plan::Egress egress_of(const Draft& draft) {
   return out;
 }
 
-/// By an abstract socket a program of the host is reached that was never meant to be (D-Bus, X11): Landlock's scope holds
-/// them apart where namespaces do not.
+/// By an abstract socket a program of the host is reached that was never meant to be (D-Bus, X11): Landlock's scope
+/// holds them apart where namespaces do not.
 void check_host_network(Draft& draft) {
   draft.note("host-network",
              "the target is in this host's own network: every address, every service of its loopback, no rule and no "

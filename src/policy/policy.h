@@ -125,8 +125,8 @@ struct Posture {
   std::vector<Text> allow_address;  ///< blocks of special addresses that names may lead to, canonical
   /// --allow-all-network: no network of its own, but the host's; what the host's /etc/resolv.conf says.
   std::optional<std::string> host_network;
-  bool ask = false;                 ///< ask about what no network rule covers
-  bool proxy_env = false;           ///< HTTP_PROXY and its kind name the broker's proxy
+  bool ask = false;        ///< ask about what no network rule covers
+  bool proxy_env = false;  ///< HTTP_PROXY and its kind name the broker's proxy
   std::optional<UpstreamProxy> upstream;
   std::vector<TrustSetting> trust;  ///< passed where there is a way out, with what they name to read
   Watch watch = Watch::kNothing;    ///< --record-exec, --explain, profile
