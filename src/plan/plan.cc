@@ -116,9 +116,14 @@ std::string_view step_name(const step::Any& act) {
                                                                                    "drop-privileges",
                                                                                    "landlock",
                                                                                    "filter",
-                                                                                   "execute"};
+                                                                                   "execute",
+                                                                                   "start-warden",
+                                                                                   "grant",
+                                                                                   "private-directory"};
   return kNames[act.index()];
 }
+
+std::string_view engine_name(Engine engine) { return engine == Engine::kNamespace ? "namespace" : "landlock"; }
 
 std::string_view listen_name(step::ListenFor what) {
   constexpr std::array<std::string_view, 6> kNames = {"redirected", "port",    "proxy",

@@ -23,6 +23,7 @@
 #include "planner/kernel_files.h"
 #include "planner/known_hosts.h"
 #include "planner/landlock.h"
+#include "planner/landlock_engine.h"
 #include "planner/limits.h"
 #include "planner/mounts.h"
 #include "planner/network.h"
@@ -180,8 +181,33 @@ bool names_the_base(const policy::Policy& policy, const plan::HostFacts& facts) 
          std::ranges::any_of(policy.deny, names) || names(policy.entrypoint);
 }
 
+void execute(Draft& draft, const Program& program, Environment environment) {
+  note_environment(draft, environment);
+  draft.step(plan::step::Execute{.path = program.path,
+                                 .argv = program.argv,
+                                 .environment = std::move(environment.entries),
+                                 .working_directory = program.working_directory},
+             Layer::kExec, "entrypoint", draft.policy.entrypoint.at.span);
+  draft.plan.timeout_ms = draft.policy.limits.timeout_ms;
+  name_requested(draft);
+}
+
+void build_on_host(Draft& draft, const Identity& identity, const Program& program, const Arranged& arranged,
+                   std::span<const std::string> listed) {
+  Environment environment = environment_of(draft.policy, draft.facts);
+  set_private_places(draft, environment);
+  start_warden(draft, identity);
+  plan::step::Landlock landlock = grant_on_host(draft, identity, arranged, program, listed);
+  add_cgroup(draft);
+  drop_privileges(draft, identity);
+  draft.step(std::move(landlock), Layer::kLandlock, "what is not granted is out of reach");
+  add_filters(draft);
+  execute(draft, program, std::move(environment));
+}
+
 void build(Draft& draft, const Identity& identity, const Program& program, const Arranged& arranged,
            std::span<const std::string> listed) {
+  if (draft.plan.engine == plan::Engine::kLandlock) return build_on_host(draft, identity, program, arranged, listed);
   Environment environment = environment_of(draft.policy, draft.facts);
   pass_trust(draft, arranged, environment);
   build_base(draft, identity, arranged);
@@ -199,14 +225,7 @@ void build(Draft& draft, const Identity& identity, const Program& program, const
   drop_privileges(draft, identity);
   restrict_files(draft, arranged, program, listed);
   add_filters(draft);
-  note_environment(draft, environment);
-  draft.step(plan::step::Execute{.path = program.path,
-                                 .argv = program.argv,
-                                 .environment = std::move(environment.entries),
-                                 .working_directory = program.working_directory},
-             Layer::kExec, "entrypoint", draft.policy.entrypoint.at.span);
-  draft.plan.timeout_ms = draft.policy.limits.timeout_ms;
-  name_requested(draft);
+  execute(draft, program, std::move(environment));
 }
 
 /// Where no overlay holds what does not exist, each name of it has a mount point of its own on the host.
@@ -260,12 +279,23 @@ Verdict plan(const policy::Policy& policy, const plan::HostFacts& facts) {
   return plan(policy, facts, memory);
 }
 
-Verdict plan(const policy::Policy& policy, const plan::HostFacts& facts, Memory& memory) {
-  Draft draft{.policy = policy, .facts = facts, .plan = {}, .items = {}};
-  const Identity identity = decide_identity(policy, facts);
-  const Program program = find_program(draft, identity);
+namespace {
+
+struct Gathered {
+  Identity identity;
+  Program program;
   std::vector<Want> wants;
   std::vector<Link> links;
+  std::vector<std::string> listed;
+};
+
+/// All that is wanted, judged; the problems are in the draft.
+Gathered gather(Draft& draft, Memory& memory) {
+  const policy::Policy& policy = draft.policy;
+  const plan::HostFacts& facts = draft.facts;
+  Gathered out{.identity = decide_identity(policy, facts), .program = {}, .wants = {}, .links = {}, .listed = {}};
+  out.program = find_program(draft, out.identity);
+  auto& [identity, program, wants, links, listed] = out;
   want_base(facts, wants, links);
   want_home_links(draft, links);
   want_grants(draft, identity, wants, links);
@@ -284,15 +314,37 @@ Verdict plan(const policy::Policy& policy, const plan::HostFacts& facts, Memory&
   hide_local_settings(facts, wants);
   check_denials(draft, program, wants);
   check_aliases(draft, rules, wants);
-  const std::vector<std::string> listed = want_exec_list(draft, identity, wants);
+  listed = want_exec_list(draft, identity, wants);
+  return out;
+}
+
+}  // namespace
+
+std::vector<std::string> engine_listings(const policy::Policy& policy, const plan::HostFacts& facts, Memory& memory) {
+  if (engine_of(policy) != plan::Engine::kLandlock) return {};
+  Draft draft{.policy = policy, .facts = facts, .plan = {}, .items = {}};
+  Gathered gathered = gather(draft, memory);
+  forget_missing_denials(gathered.wants);
+  std::vector<std::string> out = engine_listings(arrange(gathered.wants, gathered.links, writes_execute(policy)));
+  std::erase_if(out, [&](const std::string& directory) { return facts.entries.contains(directory); });
+  return out;
+}
+
+Verdict plan(const policy::Policy& policy, const plan::HostFacts& facts, Memory& memory) {
+  Draft draft{.policy = policy, .facts = facts, .plan = {}, .items = {}};
+  draft.plan.engine = engine_of(policy);
+  Gathered gathered = gather(draft, memory);
   refuse_unsupported(draft);
-  check_network(draft);
+  if (draft.plan.engine == plan::Engine::kLandlock)
+    check_engine(draft);
+  else
+    check_network(draft);
   check_limits(draft);
   check_host(draft);
   if (!draft.items.empty()) return plan::Refusal{std::move(draft.items)};
-  forget_missing_denials(wants);
-  const Arranged arranged = arrange(wants, links, writes_execute(policy));
-  build(draft, identity, program, arranged, listed);
+  forget_missing_denials(gathered.wants);
+  const Arranged arranged = arrange(gathered.wants, gathered.links, writes_execute(policy));
+  build(draft, gathered.identity, gathered.program, arranged, gathered.listed);
   check_size(draft);
   check_holds(draft);
   if (!draft.items.empty()) return plan::Refusal{std::move(draft.items)};

@@ -87,6 +87,15 @@ const std::vector<Case>& cases() {
          p.policy.limits.memory_at = {{"m.yaml", 2, 1, 1}, ""};
        },
        "nothing starts in 1K", "4M"},
+      {"what the other engine does not hold", Code::kEngineCannotHold,
+       [](H h, P p) {
+         h.directory("/tmp", 0, 01777);
+         p.policy.posture.engine = policy::EngineChoice::kLandlock;
+         p.policy.limits.tmp = "8M";
+         p.policy.limits.tmp_bytes = 8ULL << 20U;
+         p.policy.limits.tmp_at.span = {"m.yaml", 2, 1, 1};
+       },
+       "tmp-size", "leave the line out"},
       {"wx", Code::kNotSupportedYet, [](H, P p) { p.policy.wx.push_back({"~/x", "/home/me/x", {{"m.yaml", 2, 1, 1}, ""}}); }, "wx", ""},
       {"devices", Code::kNotSupportedYet, [](H, P p) { p.policy.devices.push_back({"/dev/kvm", {{"m.yaml", 2, 1, 1}, ""}}); }, "devices", ""},
       // Any path.

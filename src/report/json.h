@@ -30,8 +30,9 @@ std::string refusal_event(const Refused& refused);
 std::string failed_event(const base::Error& error, const plan::LeftBehind& left = {});
 
 // One indented document each, with its newline.
-std::string report_document(const Report& report);     ///< `run --report FILE`
-std::string refusal_document(const Refused& refused);  ///< for commands that do not stream
+std::string report_document(const Report& report);          ///< `run --report FILE`
+std::string refusal_document(const Refused& refused);       ///< for commands that do not stream
+nlohmann::ordered_json engines_json(const Doctor& doctor);  ///< a part of the next
 std::string doctor_document(const Doctor& doctor);
 /// `validate --json`: `policy` is the manifest's own keys (policy::manifest::to_json), the view is what this host adds.
 std::string manifest_document(const nlohmann::ordered_json& policy, const ManifestView& view);
