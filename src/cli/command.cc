@@ -13,6 +13,8 @@
 #include "cli/command_environment.h"
 #include "cli/command_grants.h"
 #include "cli/command_network.h"
+#include "cli/command_on_host.h"
+#include "cli/engine.h"
 #include "cli/git_index.h"
 #include "cli/own_places.h"
 #include "cli/project_links.h"
@@ -50,7 +52,6 @@ class Setup {
   base::Result<void, Stop> hold_workspace();
   base::Result<void, Stop> show_workspace();
   base::Result<void, Stop> show_live(const std::string& root);
-  base::Result<void, Stop> show_caches();
   base::Result<void, Stop> show_installs();
   base::Result<void, Stop> make_points();
   base::Result<void, Stop> make_point_of(const std::string& path);
@@ -64,8 +65,13 @@ class Setup {
   [[nodiscard]] bool is_read_only_here(const std::string& path) const;
   void hide();
   [[nodiscard]] std::string spelled(const std::string& real) const { return as_spelled(real, invocation_.caller); }
-  [[nodiscard]] std::string view_obstacle() const;
-  [[nodiscard]] bool is_denied(const std::string& path) const;
+  [[nodiscard]] std::string view_obstacle() const {
+    const std::string none = no_views(run_.policy.posture);
+    return none.empty() ? obstacle_to_view(host_.facts, state(), run_.workspace) : none;
+  }
+  [[nodiscard]] bool is_denied(const std::string& path) const {
+    return std::ranges::any_of(denied_, [&](const std::string& one) { return policy::config::lies_in(path, one); });
+  }
   void read(const std::string& path, const std::string& origin);
   base::Result<void, Stop> failed(const base::Error& error) const {
     return base::fail(stop(report::refused(error, "command-places", "")));
@@ -156,8 +162,6 @@ base::Result<void, Stop> Setup::choose_profiles() {
   return {};
 }
 
-std::string Setup::view_obstacle() const { return obstacle_to_view(host_.facts, state(), run_.workspace); }
-
 base::Result<void, Stop> Setup::choose_mode() {
   WorkspaceMode mode = run_.detection.mode;
   const std::string asked = arguments_.value("--workspace");
@@ -219,10 +223,6 @@ base::Result<void, Stop> Setup::hold_workspace() {
   return {};
 }
 
-bool Setup::is_denied(const std::string& path) const {
-  return std::ranges::any_of(denied_, [&](const std::string& one) { return policy::config::lies_in(path, one); });
-}
-
 void Setup::read(const std::string& path, const std::string& origin) {
   if (path.starts_with("/usr/") && !path.starts_with("/usr/local/etc")) return;  // of the base
   if (!exists(path) || (origin != kWorkspaceOrigin && is_denied(path))) return;
@@ -266,10 +266,12 @@ base::Result<void, Stop> Setup::note_view(const RunView& view) {
 /// run, and are what they were after it; others are written in place, and nothing in them may be executed.
 base::Result<void, Stop> Setup::show_live(const std::string& root) {
   read(root, kWorkspaceOrigin);
-  constexpr std::array kPrograms = std::to_array<std::string_view>(
-      {"node_modules", ".venv", "venv", "target", "vendor", "deps", "_build", ".gradle", ".yarn"});
-  const Tracked tracked = tracked_in(root);
   const auto levels = levels_down(root, invocation_.caller.working_directory.substr(run_.workspace.size()));
+  if (!no_views(run_.policy.posture).empty()) {
+    write_in_place(run_, levels, [this](const std::string& path) { return is_denied(path); });
+    return {};
+  }
+  const Tracked tracked = tracked_in(root);
   for (const ecosystem::DeclaredOutput& declared : run_.effective.outputs) {
     const std::string_view name = declared.output->name;
     if (name.find_first_of("*/") != std::string_view::npos) continue;
@@ -278,7 +280,7 @@ base::Result<void, Stop> Setup::show_live(const std::string& root) {
       const std::string path = level + "/" + std::string(name);
       if (is_denied(path) || !is_directory_below(root, path.substr(root.size() + 1))) continue;
       const bool is_source = tracked.holds(path.substr(root.size() + 1));
-      if (is_source || std::ranges::find(kPrograms, name) != kPrograms.end()) {
+      if (is_source || holds_programs(name)) {
         CORDON_OK(add_view(RunView::What::kPrivate, path, declared.origin));
       } else {
         run_.policy.write.push_back({.written = path, .path = path, .at = {.span = {}, .source = declared.origin}});
@@ -379,15 +381,6 @@ base::Result<void, Stop> Setup::show_installs() {
   return {};
 }
 
-base::Result<void, Stop> Setup::show_caches() {
-  CORDON_TRY(const bool shared, shares_caches(arguments_));
-  for (const ecosystem::Root& cache : run_.effective.caches) {
-    if (!shared) CORDON_OK(show_cache(cache));
-    if (shared && !is_denied(cache.path.str())) share_cache(cache, run_.policy);
-  }
-  return {};
-}
-
 /// After all that is shown is known.
 base::Result<void, Stop> Setup::make_points() {
   std::erase_if(command().places, [&](const policy::PrivatePlace& place) {
@@ -459,6 +452,7 @@ void Setup::hide() {
 
 base::Result<CommandRun, Stop> Setup::go(const policy::Posture& posture) {
   run_.policy.posture = posture;
+  run_.policy.posture.engine = settled(posture, host_.facts);
   run_.policy.command.emplace();
   CORDON_OK(find_program());
   CORDON_OK(find_workspace());
@@ -468,7 +462,11 @@ base::Result<CommandRun, Stop> Setup::go(const policy::Posture& posture) {
   CORDON_OK(hold_workspace());
   CORDON_OK(show_workspace());
   CORDON_OK(show_tools());
-  CORDON_OK(show_caches());
+  CORDON_TRY(const bool shared, shares_caches(arguments_));
+  for (const ecosystem::Root& cache : run_.effective.caches) {
+    if (!shared) CORDON_OK(show_cache(cache));
+    if (shared && !is_denied(cache.path.str())) share_cache(cache, run_.policy);
+  }
   add_config_grants(config_.merged, run_.policy);
   hide();
   CORDON_OK(add_flag_grants(arguments_, {invocation_.caller.working_directory, home()}, run_.policy));
@@ -482,6 +480,8 @@ base::Result<CommandRun, Stop> Setup::go(const policy::Posture& posture) {
                            asking_tools(invocation_, *run_.places, run_.workspace, run_.effective), run_.policy));
   std::ranges::move(told, std::back_inserter(run_.notes));
   std::ranges::copy(config_.merged.allow_address, std::back_inserter(run_.policy.posture.allow_address));
+  if (run_.policy.posture.engine != posture.engine) run_.notes.push_back(chosen_note(host_.facts));
+  leave_out_on_host(run_);
   return std::move(run_);
 }
 

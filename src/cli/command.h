@@ -58,6 +58,7 @@ struct CommandRun {
   std::optional<CommandPlaces> places;
   std::vector<RunView> views;
   std::vector<FreshCache> fresh_caches;
+  std::vector<std::string> made_outputs;  ///< landlock engine: directories that the run's write grants make
   Owner owner;
   /// Why the workspace is not shown as the command's intent asks; "" where it is.
   std::string fallback;

@@ -9,6 +9,7 @@
 
 #include "base/text.h"
 #include "cli/command.h"
+#include "cli/command_on_host.h"
 #include "cli/kept_place.h"
 #include "cli/output_classes.h"
 #include "cli/question.h"
@@ -283,6 +284,7 @@ std::vector<plan::Note> end_command(CommandRun& run, const plan::Plan& plan, con
     if (view.what == RunView::What::kInstalls) end.installs(view);
   }
   for (const FreshCache& cache : run.fresh_caches) end.fresh_cache(cache);
+  remove_empty_outputs(run);
   return end.take();
 }
 

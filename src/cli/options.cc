@@ -21,6 +21,9 @@ constexpr OptionRow kUpstreamProxy{"--upstream-proxy", "URL",
                                    "reach granted names through this proxy (none: not even the environment's)"};
 constexpr OptionRow kProxyEnv{"--proxy-env", "", "tell the target of a proxy: HTTP_PROXY and its kind"};
 
+constexpr OptionRow kEngine{"--engine", "ENGINE",
+                            "auto, namespace or landlock: by what the run is held (auto: what this host lets be)"};
+
 constexpr OptionRow of_command(std::string_view name, std::string_view value, std::string_view help,
                                Times times = Times::kOnce, Complete complete = Complete::kNothing,
                                std::string_view brief = {}) {
@@ -125,6 +128,7 @@ constexpr auto kRunFlags = joined(
                          Times::kOnce, Complete::kNothing, Door::kManifest}},
     kOfBoth,
     std::array{
+        kEngine,
         OptionRow{"--dry-run", "", "show the plan of an approved manifest and run nothing (inspect needs no approval)"},
         OptionRow{"--report", "FILE", "write what became of the run to FILE, as JSON", Times::kOnce, Complete::kFile},
         OptionRow{"--record-exec", "", "record every program that is started"},
@@ -166,7 +170,7 @@ constexpr std::array kTrustFlags = {
 constexpr auto kInspectFlags =
     joined(std::array{OptionRow{"--strict", "", "plan as run --strict would"},
                       OptionRow{"--allow-degraded", "", "plan as run --allow-degraded would"}},
-           kOfBoth, std::array{OptionRow{"--as-root", "", "plan as run --as-root would"}, kJson});
+           kOfBoth, std::array{kEngine, OptionRow{"--as-root", "", "plan as run --as-root would"}, kJson});
 constexpr std::array kJsonOnlyFlags = {kJson};
 constexpr std::array kChangesFlags = {
     OptionRow{"--diff", "", "show what text files would become, line by line"},

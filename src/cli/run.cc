@@ -12,6 +12,7 @@
 #include "cli/asking.h"
 #include "cli/command.h"
 #include "cli/commands.h"
+#include "cli/engine.h"
 #include "cli/explaining.h"
 #include "cli/landings.h"
 #include "cli/launcher.h"
@@ -21,6 +22,7 @@
 #include "cli/own_places.h"
 #include "cli/question.h"
 #include "cli/replan.h"
+#include "cli/run_flags.h"
 #include "cli/run_papers.h"
 #include "cli/run_words.h"
 #include "cli/state.h"
@@ -53,7 +55,6 @@ class Job {
   }
 
  private:
-  base::Result<void, Stop> check_flags() const;
   base::Result<plan::Plan, Stop> prepare();
   base::Result<plan::Plan, Stop> prepare_command();
   base::Result<void, Stop> set_up();
@@ -68,6 +69,7 @@ class Job {
   bool assumed_wrongly(const plan::Plan& plan, const plan::Outcome& outcome);
   void tell(plan::Note note);
   void tell_of_grants(const plan::Plan& plan);
+  void tell_before(const plan::Plan& plan);
   void warn_of_location();
   int conclude(report::Report report);
   int stopped(const Stop& why);
@@ -96,29 +98,6 @@ class Job {
   std::optional<base::Error> lost_;
   std::optional<enforce::hold::PlantedMark> mark_;  ///< why an overlay could not be built
 };
-
-base::Result<void, Stop> Job::check_flags() const {
-  const auto mistake = [&](std::string code, std::string message, std::string mend) {
-    return base::fail(stop(flag_mistake(arguments_, std::move(code), std::move(message), std::move(mend))));
-  };
-  if (arguments_.dashes && !arguments_.operands.empty())
-    return mistake("manifest-and-command", "a manifest and a command were given",
-                   "cordon run MANIFEST, or cordon run -- COMMAND");
-  if (const std::string flag = flag_of_other_door(arguments_); !flag.empty())
-    return mistake("flag-of-other-door",
-                   fmt::format("{} is for {}", flag, arguments_.dashes ? "a manifest" : "a command after --"),
-                   fmt::format("leave {} out", flag));
-  if (arguments_.has("--run-id") && !cgroup::is_run_id(arguments_.value("--run-id")))
-    return mistake("bad-run-id", fmt::format("--run-id {} is no id", base::shown(arguments_.value("--run-id"))),
-                   "--run-id ID: 1 to 64 letters, digits and underscores");
-  if (arguments_.has("--ask") && !arguments_.has("--dry-run") && !has_terminal())
-    return mistake("ask-needs-terminal", "--ask asks at a terminal, and there is none",
-                   "leave --ask out, and write what the run may reach in the manifest: network: [{host: …, port: …}]");
-  if (arguments_.value("--report").ends_with(".html"))
-    return mistake("report-format", "--report writes JSON; a page to look at is not in this version",
-                   "--report FILE.json");
-  return {};
-}
 
 base::Result<plan::Plan, Stop> Job::planned() {
   const Probing probing = arguments_.has("--dry-run") ? Probing::kProbe : Probing::kAssume;
@@ -164,7 +143,7 @@ base::Result<void, Stop> Job::set_up() {
 }
 
 base::Result<plan::Plan, Stop> Job::prepare() {
-  CORDON_OK(check_flags());
+  CORDON_OK(check_run_flags(arguments_));
   if (arguments_.dashes) {
     CORDON_TRY(papers_, RunPapers::of(arguments_, context_.invocation.caller.uid));
     return prepare_command();
@@ -248,6 +227,7 @@ supervise::Options Job::run_options() {
 /// The launcher is at work while we look around and plan. One that was started on another guess is ended.
 void Job::start_launcher_early(const plan::step::EnterNamespaces& opening) {
   if (prepared_ && opening_ == opening) return;
+  if (arguments_.value("--engine") == "landlock") return;  // no namespace to be entered
   prepared_.reset();
   opening_ = opening;
   prepared_ = supervise::Prepared::begin(run_options(), opening);
@@ -262,8 +242,10 @@ void Job::start_launcher_unasked() {
 }
 
 base::Result<plan::Outcome, Stop> Job::start_and_wait(const plan::Plan& plan) {
-  start_launcher_early(usual_opening(host_->facts));  // where it is not there yet, or has had another plan
-  supervise::Prepared prepared = std::move(*prepared_);
+  const bool own_namespaces = plan.engine == plan::Engine::kNamespace;
+  if (own_namespaces) start_launcher_early(usual_opening(host_->facts));  // not there yet, or has had another plan
+  supervise::Prepared prepared =
+      own_namespaces ? std::move(*prepared_) : supervise::Prepared::without_launcher(run_options());
   prepared_.reset();
   if (enforce::hold::Holds::needed_by(plan)) {
     prepared.set_hold_registry(hold_registry(state_directory(context_.invocation.caller, own_home(host_->facts)),
@@ -281,6 +263,7 @@ base::Result<plan::Outcome, Stop> Job::start_and_wait(const plan::Plan& plan) {
     return outcome;
   }
   auto outcome = json_ ? stream(*run) : run->wait();
+  remove_private_directory(plan);
   left_ = watch.after(clean_holds(state_directory(context_.invocation.caller, own_home(host_->facts))));
   // Who wanted the run to be over does not want to wait for a reader that reads nothing.
   const bool by_itself = outcome && outcome->asked_to_end == 0 && outcome->ended_by == plan::EndedBy::kTarget;
@@ -316,6 +299,7 @@ void Job::note_refused_overlay(const std::string& source, const base::Error& err
 }
 
 void Job::tell(plan::Note note) {
+  if (std::ranges::find(told_, note) != told_.end()) return;  // by the first of two plans
   if (!json_) {
     const std::string at = note.at.line == 0 ? std::string() : fmt::format(" (line {})", note.at.line);
     context_.output.say(report::laid_out({"cordon: ", "note:", report::Paint::kYellow, note.text + at, 2},
@@ -329,7 +313,7 @@ void Job::tell(plan::Note note) {
 void Job::tell_of_grants(const plan::Plan& plan) {
   for (const plan::Note& note : plan.notes) {
     const bool strictly = note.code == "missing-read" && opened_->policy.posture.strict;
-    if (strictly || note.code == "write-looks-like-file") tell(note);
+    if (strictly || note.code == "write-looks-like-file" || note.code == "engine-chosen") tell(note);
   }
   for (const base::Diagnostic& note : opened_->notes) {
     const auto grants_nothing = [&](const plan::Note& other) {
@@ -338,6 +322,12 @@ void Job::tell_of_grants(const plan::Plan& plan) {
     if (note.code == "not-expanded" && std::ranges::any_of(plan.notes, grants_nothing))
       tell({note.code, fmt::format("{}, and nothing has this name; {}", note.message, note.hint), note.at});
   }
+}
+
+void Job::tell_before(const plan::Plan& plan) {
+  tell_of_grants(plan);
+  if (!command_) return;
+  for (plan::Note& note : notes_of(*command_)) tell(std::move(note));
 }
 
 void Job::warn_of_location() {
@@ -428,10 +418,7 @@ int Job::go() {
     show_plan(context_, *plan, json_);
     return context_.output.broken() ? kRefused : 0;
   }
-  tell_of_grants(*plan);
-  if (command_) {
-    for (plan::Note& note : notes_of(*command_)) tell(std::move(note));
-  }
+  tell_before(*plan);
   auto outcome = start_and_wait(*plan);
   if (outcome && assumed_wrongly(*plan, *outcome)) {
     if (command_) {
@@ -439,6 +426,7 @@ int Job::go() {
     }
     plan = planned();
     if (!plan) return stopped(plan.error());
+    tell_before(*plan);
     outcome = start_and_wait(*plan);
   }
   if (!outcome) return stopped(outcome.error());

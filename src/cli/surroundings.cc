@@ -176,6 +176,12 @@ std::vector<std::string> levels_down(const std::string& root, const std::string&
 
 bool exists(const std::string& path) { return kernel::statx(kernel::kHere, path.c_str(), 0).has_value(); }
 
+bool holds_programs(std::string_view output) {
+  constexpr std::array kPrograms = std::to_array<std::string_view>(
+      {"node_modules", ".venv", "venv", "target", "vendor", "deps", "_build", ".gradle", ".yarn"});
+  return std::ranges::find(kPrograms, output) != kPrograms.end();
+}
+
 bool is_directory(const std::string& path) {
   const auto facts = kernel::statx(kernel::kHere, path.c_str(), 0);
   return facts && S_ISDIR(facts->stx_mode);

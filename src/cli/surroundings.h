@@ -48,6 +48,8 @@ std::vector<std::string> names_in(base::FdView directory);
 
 bool exists(const std::string& path);
 bool is_directory(const std::string& path);
+/// An output of this name holds programs that the project's commands start.
+bool holds_programs(std::string_view output);
 
 /// `real` as $PWD spells it, where the working directory lies in it and $PWD is another spelling of that.
 std::string as_spelled(const std::string& real, const host::Caller& caller);

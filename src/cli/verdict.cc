@@ -7,7 +7,9 @@
 
 #include "base/abs_path.h"
 #include "base/text.h"
+#include "cgroup/group.h"
 #include "cli/command_places.h"
+#include "cli/engine.h"
 #include "cli/leavings.h"
 #include "cli/network_flags.h"
 #include "cli/own_places.h"
@@ -95,6 +97,7 @@ base::Result<std::vector<policy::PathGrant>, Stop> accepted_aliases(const Invoca
 
 base::Result<policy::Posture, Stop> posture_of(const Invocation& invocation, const Arguments& arguments) {
   policy::Posture posture;
+  CORDON_TRY(posture.engine, engine_asked(arguments));
   posture.strict = arguments.has("--strict");
   posture.allow_degraded = arguments.has("--allow-degraded");
   posture.as_root = arguments.has("--as-root");
@@ -123,6 +126,7 @@ base::Result<Host, Stop> open_host(const Invocation& invocation, const WhenIntro
   static_cast<void>(
       hold_registry(state, out.state, approval_caller(invocation)));  // so that this run's plan can hide it
   out.facts.own_places = own_places(invocation, out.facts);
+  if (const auto id = cgroup::new_id()) out.facts.private_name = "cordon-" + *id;
   return out;
 }
 
@@ -153,9 +157,10 @@ base::Result<Opened, Stop> open(const Invocation& invocation, const plan::HostFa
   return out;
 }
 
-base::Result<planner::Verdict, Stop> verdict(const policy::Policy& policy, Host& host, Probing probing,
-                                             const WhenBegun& when_begun) {
-  if (probing == Probing::kProbe) probe_unknown(host);
+namespace {
+
+/// For the engine that the policy names.
+base::Result<planner::Verdict, Stop> decide(const policy::Policy& policy, Host& host, const WhenBegun& when_begun) {
   planner::Memory memory;
   for (int round = 0; round < kMostRounds; ++round) {
     const plan::Questions questions = planner::next_questions(policy, host.facts, memory);
@@ -167,6 +172,23 @@ base::Result<planner::Verdict, Stop> verdict(const policy::Policy& policy, Host&
   const base::Error endless{
       .operation = "plan", .subject = "", .detail = "the planner asks without end; please report this"};
   return base::fail(stop(report::refused(endless, "internal", "")));
+}
+
+}  // namespace
+
+base::Result<planner::Verdict, Stop> verdict(const policy::Policy& policy, Host& host, Probing probing,
+                                             const WhenBegun& when_begun) {
+  if (probing == Probing::kProbe) probe_unknown(host);
+  CORDON_TRY(planner::Verdict first, decide(policy, host, when_begun));
+  auto* const refusal = std::get_if<plan::Refusal>(&first);
+  if (refusal == nullptr || !is_for_other_engine(policy, *refusal)) return first;
+  policy::Policy other = policy;
+  other.posture.engine = policy::EngineChoice::kLandlock;
+  CORDON_TRY(planner::Verdict second, decide(other, host, {}));
+  if (auto* const also = std::get_if<plan::Refusal>(&second)) return both(std::move(*refusal), std::move(*also));
+  auto& plan = std::get<plan::Plan>(second);
+  plan.notes.push_back(chosen_note(host.facts));
+  return second;
 }
 
 approval::Caller approval_caller(const Invocation& invocation) {

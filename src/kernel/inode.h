@@ -47,6 +47,23 @@ inline Sys<void> set_times(FdView directory, const char* name, timespec accessed
   return done(::utimensat(directory.get(), name, times.data(), AT_SYMLINK_NOFOLLOW), "utimensat");
 }
 
+/// utimensat(2) of a descriptor that may have been opened with O_PATH, be it of a link (5.8; before that ENOENT).
+inline Sys<void> set_object_times(FdView object, const std::array<timespec, 2>& times) {
+  return done(::syscall(SYS_utimensat, object.get(), "", times.data(), AT_EMPTY_PATH), "utimensat");
+}
+
+/// setxattr(2) and removexattr(2) of a descriptor that may have been opened with O_PATH.
+inline Sys<void> set_object_xattr(FdView object, const char* name, std::span<const std::byte> value, int flags) {
+  std::array<char, 40> path{};
+  std::snprintf(path.data(), path.size(), "/proc/self/fd/%d", object.get());
+  return done(::setxattr(path.data(), name, value.data(), value.size(), flags), "setxattr");
+}
+inline Sys<void> remove_object_xattr(FdView object, const char* name) {
+  std::array<char, 40> path{};
+  std::snprintf(path.data(), path.size(), "/proc/self/fd/%d", object.get());
+  return done(::removexattr(path.data(), name), "removexattr");
+}
+
 /// fchownat(2) of the name itself, be it a link.
 inline Sys<void> change_owner(FdView directory, const char* name, uid_t uid, gid_t gid) {
   return done(::fchownat(directory.get(), name, uid, gid, AT_SYMLINK_NOFOLLOW), "fchownat");

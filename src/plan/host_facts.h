@@ -265,6 +265,8 @@ struct HostFacts {
   /// Where a StubOverlay may have its work directory: a directory of Cordon's own ($XDG_STATE_HOME/cordon/work), or ""
   /// where there is none. Its PathFact says on which mount it lies.
   std::string work_place;
+  /// The name that the run's own directory would have in /tmp (step::PrivateDirectory); chosen anew for each run.
+  std::string private_name = "cordon-private";
   /// By StubOverlay::source: directories over which no overlay could be mounted on this host, found by doing; the
   /// planner uses HoldPoints there.
   std::map<std::string, FeatureFact> refused_overlays;

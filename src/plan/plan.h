@@ -69,6 +69,36 @@ struct EnterNamespaces {
   friend bool operator==(const EnterNamespaces&, const EnterNamespaces&) = default;
 };
 
+/// Instead of EnterNamespaces, first of a plan of the landlock engine: no namespace, and the host's own file system.
+/// The warden is born here: it stands for init, has no power over the target but to end it, and outlives it.
+struct StartWarden {
+  std::vector<std::uint32_t> groups;  ///< supplementary groups of the target; only where the caller is root
+  bool set_groups = false;
+  friend bool operator==(const StartWarden&, const StartWarden&) = default;
+};
+
+/// A host path that the target may use where it stands (landlock engine): the launcher opens `source` anew, following
+/// nothing, compares with `id` on that very descriptor, and gives that object a Landlock rule.
+struct Grant {
+  std::string source;
+  FileId id;
+  std::uint64_t access = 0;         ///< LANDLOCK_ACCESS_FS_*
+  std::vector<std::string> create;  ///< as Bind's
+  std::optional<std::uint32_t> create_owner_uid, create_owner_gid;
+  friend bool operator==(const Grant&, const Grant&) = default;
+};
+
+/// A directory made for this run alone (landlock engine), 0700, with "home" and "tmp" in it, and removed by the warden
+/// when everything of the run is gone. A name that is there already fails.
+struct PrivateDirectory {
+  std::string parent;
+  FileId id;  ///< of `parent`
+  std::string name;
+  std::uint64_t access = 0;
+  std::optional<std::uint32_t> owner_uid, owner_gid;  ///< whose it is, where that is not the caller
+  friend bool operator==(const PrivateDirectory&, const PrivateDirectory&) = default;
+};
+
 /// The private root: a tmpfs, sealed read-only by EnterRoot.
 struct BuildRoot {
   std::uint64_t size_bytes = 0;
@@ -331,7 +361,8 @@ struct LandlockRule {
 /// The file system policy once more, by another mechanism.
 struct Landlock {
   std::uint64_t handled_access = 0;
-  std::uint64_t scoped = 0;  ///< ABI ≥ 6
+  std::uint64_t scoped = 0;           ///< ABI ≥ 6
+  std::uint64_t handled_network = 0;  ///< LANDLOCK_ACCESS_NET_*, ABI ≥ 4; none of it is granted
   int abi = 0;
   std::vector<LandlockRule> rules;
   friend bool operator==(const Landlock&, const Landlock&) = default;
@@ -358,7 +389,7 @@ struct Execute {
 using Any = std::variant<EnterNamespaces, BuildRoot, MakeDirectory, MakeSymlink, MakeFile, Bind, MountProc, MountDev,
                          Device, MountTmpfs, Mask, Pin, StubOverlay, PrivateOverlay, HoldPoint, EnterRoot, Loopback,
                          LocalNetwork, Redirect, Listen, SocketPool, Publish, Cgroup, ResourceLimit, RunAs,
-                         DropPrivileges, Landlock, Filter, Execute>;
+                         DropPrivileges, Landlock, Filter, Execute, StartWarden, Grant, PrivateDirectory>;
 
 }  // namespace step
 
@@ -403,6 +434,7 @@ struct Degradation {
   LayerState state = LayerState::kDegraded;
   std::string what;  ///< what is not held, one sentence
   std::string mend;
+  std::string code = {};  ///< kebab-case, of what an engine cannot hold; "" where a Feature is missing
   friend bool operator==(const Degradation&, const Degradation&) = default;
 };
 
@@ -427,6 +459,9 @@ struct Plan {
   std::optional<Egress> egress;  ///< of a run with a way out; its Listen steps are what the broker serves
   std::uint64_t timeout_ms = 0;  ///< 0: none
   bool exec_closed = false;      ///< a notify filter answers every execve but the launcher's with EPERM
+  /// Calls that change a file's mode, owner, times or extended attributes are notified, and done by the supervisor
+  /// where the file lies in what is granted for writing: Landlock has no right for them.
+  bool serves_attributes = false;
   Watching watching = Watching::kNothing;
   std::vector<WatchedCall> watched;  ///< what the notify filter hands to the supervisor for it, sorted by number
   std::vector<Layer> requested;      ///< layers that this run promises
@@ -440,6 +475,7 @@ struct Plan {
 
 /// The kebab-case name of a step's kind: "bind", "mount-proc".
 std::string_view step_name(const step::Any& act);
+std::string_view engine_name(Engine engine);         ///< "namespace", "landlock"
 std::string_view listen_name(step::ListenFor what);  ///< "redirected", "dns-udp"
 std::string_view way_name(CgroupWay way);            ///< "direct", "scope"
 std::string_view shield_name(step::Shield shield);   ///< "hidden", "read-only"

@@ -21,175 +21,9 @@
 #include <span>
 
 #include "base/result.h"
+#include "plan/wire_format.h"
 
 namespace cordon::plan::wire {
-
-inline constexpr std::uint64_t kMagic = 0x4e414c5044524f43;  // "CORDPLAN"
-inline constexpr std::uint32_t kVersion = 8;
-inline constexpr std::uint32_t kMostRecords = 65'535;
-inline constexpr std::size_t kMostHoldPoints = 1'024;
-inline constexpr std::uint32_t kMostListeners = 600;
-inline constexpr std::uint64_t kMostPooled = 256;  ///< sockets of one family
-inline constexpr std::size_t kMostBytes = 32U << 20;
-inline constexpr std::uint64_t kLongestTimeMs = 1'000'000'000'000;  // in nanoseconds it still is 64 bits
-inline constexpr std::size_t kLongestPath = 4'095;
-inline constexpr std::size_t kLongestName = 255;
-using BuildId = std::array<char, 32>;
-/// One per alternative of plan::step::Any, in its order, but for HoldPoint, which is a kMask or a kPin here: the
-/// supervisor made what it masks or pins; and but for Publish, which is the supervisor's alone. kLandlockRule continues
-/// the kLandlock before it, kStub the kStubOverlay.
-enum class Op : std::uint16_t {
-  kEnterNamespaces = 1,
-  kBuildRoot,
-  kMakeDirectory,
-  kMakeSymlink,
-  kMakeFile,
-  kBind,
-  kMountProc,
-  kMountDev,
-  kDevice,
-  kMountTmpfs,
-  kMask,
-  kPin,
-  kStubOverlay,
-  kPrivateOverlay,
-  kEnterRoot,
-  kLoopback,
-  kLocalNetwork,
-  kRedirect,
-  kListen,
-  kSocketPool,
-  kCgroup,
-  kResourceLimit,
-  kRunAs,
-  kDropPrivileges,
-  kLandlock,
-  kFilter,
-  kExecute,
-  kLandlockRule,
-  kStub,
-};
-inline constexpr std::size_t kOps = 29;
-
-/// `size` bytes at `offset` of the table. Of a string: without its NUL, which follows.
-struct Ref {
-  std::uint32_t offset = 0;
-  std::uint32_t size = 0;
-};
-
-struct Header {
-  std::uint64_t magic = kMagic;
-  std::uint32_t version = kVersion;
-  std::uint32_t record_count = 0;
-  std::uint32_t table_size = 0;
-  std::uint32_t reserved = 0;
-  BuildId build_id{};
-};
-
-struct Record {
-  Op op{};
-  std::uint16_t step = 0;  ///< StepId
-  std::uint32_t flags = 0;
-  std::array<std::uint64_t, 8> args{};
-  std::array<Ref, 4> refs{};
-};
-static_assert(sizeof(Header) == 56 && sizeof(Record) == 104, "no padding: every byte is written and read");
-
-// Record::flags
-inline constexpr std::uint32_t kReadOnly = 1U << 0;  ///< Bind, MountTmpfs, Pin
-inline constexpr std::uint32_t kNoexec = 1U << 1;    ///< Bind, MountTmpfs, StubOverlay
-inline constexpr std::uint32_t kNosuid = 1U << 2;    ///< as kNoexec
-inline constexpr std::uint32_t kNodev = 1U << 3;     ///< as kNoexec
-inline constexpr std::uint32_t kMountFlags = kReadOnly | kNoexec | kNosuid | kNodev;
-inline constexpr std::uint32_t kHasBirthTime = 1U << 4;  ///< Bind, StubOverlay, PrivateOverlay
-inline constexpr std::uint32_t kCreateUid = 1U << 5;     ///< Bind, StubOverlay
-inline constexpr std::uint32_t kCreateGid = 1U << 6;     ///< Bind, StubOverlay
-inline constexpr std::uint32_t kObjectFlags = kHasBirthTime | kCreateUid | kCreateGid;
-inline constexpr std::uint32_t kDenySetgroups = 1U << 7;       ///< EnterNamespaces
-inline constexpr std::uint32_t kSetGroups = 1U << 8;           ///< EnterNamespaces
-inline constexpr std::uint32_t kDirectory = 1U << 9;           ///< Mask, Stub
-inline constexpr std::uint32_t kNotify = 1U << 10;             ///< Filter
-inline constexpr std::uint32_t kDot = 1U << 11;                ///< Stub: a file that says "."
-inline constexpr std::uint32_t kOptional = 1U << 12;           ///< LandlockRule
-inline constexpr std::uint32_t kMaskedFile = 1U << 15;         ///< LandlockRule
-inline constexpr std::uint32_t kPlaceHasBirthTime = 1U << 16;  ///< PrivateOverlay
-inline constexpr std::uint32_t kIpv6Too = 1U << 13;            ///< Redirect
-inline constexpr std::uint32_t kRedirected = 1U << 14;         ///< Listen: what the Redirect leads to
-
-/// What stands in a record, op by op. Unused args, refs and flags must be zero.
-///   args  EnterNamespaces {flags, limit in ms}  BuildRoot {size}  MakeDirectory, MakeFile {mode}  MountDev {shm size}
-///         Bind {device, inode, type, birth_ns, create uid, create gid}  MountTmpfs {size, mode}
-///         Device {device, inode, type, birth_ns}, its path is below /dev
-///         StubOverlay {as Bind, work inode, work birth_ns}; the work directory is on the same device
-///         PrivateOverlay {as Bind: device, inode, type, birth_ns; of the place: device, inode, birth_ns}
-///         LocalNetwork {family, address: its first 8 bytes, the rest}  Redirect {port}
-///         Listen {SOCK_STREAM or SOCK_DGRAM, family, port, address: its first 8 bytes, the rest}
-///         SocketPool {family, count}
-///         ResourceLimit {resource, soft, hard}  RunAs {uid, gid}  Landlock {handled, scoped, abi}  its rules {access}
-///         Filter {flags}
-///   refs  the target first; then: EnterNamespaces {uid map, gid map (as the files of user_namespaces(7) want them),
-///         groups (u32 each)}  MakeSymlink {target, text}  MakeFile {target, content}  Bind {target, source, create}
-///         Pin {target, text of the link that stands there: none, or one}  PrivateOverlay {target, source, place}
-///         StubOverlay {target, source, create, work}  Stub {target: below the overlay's}
-///         Filter {name, program}  Execute {path, argv, environment, working directory}
-enum class RefKind : std::uint8_t { kNone, kPath, kText, kBytes, kList };
-
-/// Where in the order of steps an op may stand; never falls from record to record.
-enum class Phase : std::uint8_t { kEnter = 1, kNetwork, kRoot, kMounts, kEnterRoot, kTarget, kExecute };
-
-/// Names of filters that must refuse: unshare(CLONE_NEWUSER); openat2; memfd_create; nothing. Others that notify: each
-/// execve.
-inline constexpr const char *kSystemCalls = "system-calls", *kSystemCallsNested = "system-calls-nested",
-                            *kExecList = "exec-list", *kWatch = "watch";
-
-/// How often an op may occur.
-enum class Times : std::uint8_t { kAny, kAtMostOnce, kOnce };
-
-struct Shape {
-  Phase phase{};
-  Times times{};
-  std::uint8_t args = 0;
-  std::uint32_t flags = 0;
-  std::array<RefKind, 4> refs{};
-};
-
-/// The shape of each op: kShapes[op - 1].
-inline constexpr std::array<Shape, kOps> kShapes = [] {
-  using enum RefKind;
-  constexpr auto kAny = Times::kAny, kAtMostOnce = Times::kAtMostOnce, kOnce = Times::kOnce;
-  return std::array<Shape, kOps>{{
-      {Phase::kEnter, kOnce, 2, kDenySetgroups | kSetGroups, {kText, kText, kBytes}},
-      {Phase::kRoot, kOnce, 1, 0, {}},
-      {Phase::kMounts, kAny, 1, 0, {kPath}},
-      {Phase::kMounts, kAny, 0, 0, {kPath, kText}},
-      {Phase::kMounts, kAny, 1, 0, {kPath, kBytes}},
-      {Phase::kMounts, kAny, 6, kMountFlags | kObjectFlags, {kPath, kPath, kList}},
-      {Phase::kMounts, kAtMostOnce, 0, 0, {kPath}},
-      {Phase::kMounts, kAtMostOnce, 1, 0, {kPath}},
-      {Phase::kMounts, kAny, 4, (kMountFlags & ~kNodev) | kHasBirthTime, {kPath}},
-      {Phase::kMounts, kAny, 2, kMountFlags, {kPath}},
-      {Phase::kMounts, kAny, 0, kDirectory, {kPath}},
-      {Phase::kMounts, kAny, 0, kReadOnly, {kPath, kList}},
-      {Phase::kMounts, kAny, 8, (kMountFlags & ~kReadOnly) | kObjectFlags, {kPath, kPath, kList, kPath}},
-      {Phase::kMounts, kAny, 7, (kMountFlags & ~kReadOnly) | kHasBirthTime | kPlaceHasBirthTime, {kPath, kPath, kPath}},
-      {Phase::kEnterRoot, kOnce, 0, 0, {}},
-      {Phase::kEnterRoot, kAtMostOnce, 0, 0, {}},
-      {Phase::kNetwork, kAny, 3, 0, {}},
-      {Phase::kNetwork, kAtMostOnce, 1, kIpv6Too, {}},
-      {Phase::kNetwork, kAny, 5, kRedirected, {}},
-      {Phase::kNetwork, kAny, 2, 0, {}},
-      {Phase::kTarget, kAtMostOnce, 0, 0, {}},
-      {Phase::kTarget, kAny, 3, 0, {}},
-      {Phase::kTarget, kAtMostOnce, 2, 0, {}},
-      {Phase::kTarget, kOnce, 0, 0, {}},
-      {Phase::kTarget, kAtMostOnce, 3, 0, {}},
-      {Phase::kTarget, kAny, 1, kNotify, {kText, kBytes}},
-      {Phase::kExecute, kOnce, 0, 0, {kPath, kList, kList, kPath}},
-      {Phase::kTarget, kAny, 1, kOptional | kMaskedFile, {kPath}},
-      {Phase::kMounts, kAny, 0, kDirectory | kDot, {kPath}},
-  }};
-}();
-inline constexpr const Shape& shape_of(Op op) { return kShapes[static_cast<std::size_t>(op) - 1]; }
 
 enum class Fault : std::uint8_t {
   kSize,      ///< too short, too long, or the counts do not add up to it
@@ -252,7 +86,7 @@ class List {
   const char* end_;
 };
 
-/// A whole plan, or what the launcher may be told before the rest is planned: the opening, its EnterNamespaces alone,
+/// A whole plan, or what the launcher may be told before the rest is planned: the opening, its first step alone,
 /// or a beginning, which is the opening and what follows of steps that make nothing on the host.
 enum class Extent : std::uint8_t { kPlan, kOpening, kBeginning };
 
@@ -282,10 +116,12 @@ class View {
                                   std::array<std::uint32_t, kOps>& seen) const;
   [[nodiscard]] Check check_shape(const Record& record) const;
   [[nodiscard]] static bool may_begin(const Record& record);
+  [[nodiscard]] static bool is_complete(const std::array<std::uint32_t, kOps>& seen, Of engine);
   [[nodiscard]] bool is_ref(Ref ref, RefKind kind) const;
   [[nodiscard]] bool is_value(const Record& record) const;
   [[nodiscard]] bool is_creation(const Record& bind) const;
   [[nodiscard]] bool is_below(const Record& overlay, const Record& stub) const;
+  [[nodiscard]] bool is_directly_in(Ref path, Ref directory) const;
 
   Header header_{};
   const char* records_ = nullptr;
@@ -314,10 +150,13 @@ inline View::Check View::check_all(Extent extent) const {
   std::array<std::uint32_t, kOps> seen{};
   Record before;
   Record overlay;
+  const Of engine = record(0).op == Op::kStartWarden ? Of::kWarden : Of::kNamespaces;
   for (std::size_t i = 0; i < size(); ++i) {
     const Record one = record(i);
     const auto op = static_cast<std::size_t>(one.op);
     if (op == 0 || op > kOps) return malformed(Fault::kOp, one.step);
+    if (const Of of = shape_of(one.op).engine; of != Of::kBoth && of != engine)
+      return malformed(Fault::kOrder, one.step);
     if (auto checked = check_order(one, before, seen); !checked) return checked;
     if (auto checked = check_shape(one); !checked) return checked;
     if (!is_value(one)) return malformed(Fault::kValue, one.step);
@@ -327,16 +166,24 @@ inline View::Check View::check_all(Extent extent) const {
     before = one;
   }
   if (extent == Extent::kOpening)
-    return size() == 1 && before.op == Op::kEnterNamespaces ? Check() : malformed(Fault::kOrder);
+    return size() == 1 && shape_of(before.op).phase == Phase::kEnter ? Check() : malformed(Fault::kOrder);
   if (extent == Extent::kBeginning)
     return size() > 2 && record(0).op == Op::kEnterNamespaces ? Check() : malformed(Fault::kOrder);
-  for (std::size_t op = 0; op < kOps; ++op) {
-    if (kShapes[op].times == Times::kOnce && seen[op] != 1) return malformed(Fault::kOrder);
-  }
+  if (!is_complete(seen, engine)) return malformed(Fault::kOrder);
   const auto count = [&](Op op) { return seen[static_cast<std::size_t>(op) - 1]; };
   if (count(Op::kLocalNetwork) > 2 || count(Op::kListen) > kMostListeners) return malformed(Fault::kOrder);
   if (count(Op::kSocketPool) > 2) return malformed(Fault::kOrder);
   return {};
+}
+
+/// Without namespaces Landlock and the filter of system calls are all that holds: no plan does without.
+inline bool View::is_complete(const std::array<std::uint32_t, kOps>& seen, Of engine) {
+  for (std::size_t op = 0; op < kOps; ++op) {
+    const bool belongs = kShapes[op].engine == Of::kBoth || kShapes[op].engine == engine;
+    if (belongs && kShapes[op].times == Times::kOnce && seen[op] != 1) return false;
+  }
+  const auto count = [&](Op op) { return seen[static_cast<std::size_t>(op) - 1]; };
+  return engine == Of::kNamespaces || (count(Op::kLandlock) == 1 && count(Op::kFilter) != 0);
 }
 
 /// What is thrown away with its mount namespace where the plan turns out to begin otherwise.
@@ -414,6 +261,14 @@ inline bool View::is_value(const Record& record) const {
              is_creation(record);
     case Op::kDevice:
       return args[2] == S_IFCHR && std::string_view(string(record.refs[0])).starts_with("/dev/");
+    case Op::kStartWarden:
+      return args[0] == 0 && args[1] <= kLongestTimeMs && record.refs[2].size % sizeof(gid_t) == 0;
+    case Op::kGrant:
+      return args[2] <= UINT32_MAX && args[4] <= UINT32_MAX && args[5] <= UINT32_MAX && below_root &&
+             is_creation(record);
+    case Op::kPrivateDirectory:
+      return args[2] == S_IFDIR && args[4] <= UINT32_MAX && args[5] <= UINT32_MAX && below_root &&
+             is_directly_in(record.refs[0], record.refs[1]);
     case Op::kStubOverlay:
       return args[2] == S_IFDIR && args[4] <= UINT32_MAX && args[5] <= UINT32_MAX && args[6] != 0 && below_root &&
              is_creation(record);
@@ -466,6 +321,12 @@ inline bool View::is_below(const Record& overlay, const Record& stub) const {
   const Ref path = stub.refs[0];
   return path.size > above.size + 1 && std::memcmp(string(path), string(above), above.size) == 0 &&
          string(path)[above.size] == '/';
+}
+
+inline bool View::is_directly_in(Ref path, Ref directory) const {
+  const std::size_t length = directory.size == 1 ? 0 : directory.size;  // of "/" nothing stands before the name
+  return path.size > length + 1 && std::memcmp(string(path), string(directory), length) == 0 &&
+         string(path)[length] == '/' && std::memchr(string(path) + length + 1, '/', path.size - length - 1) == nullptr;
 }
 
 /// Each component to make is one name, and together they are the end of `source`; what is before them exists.

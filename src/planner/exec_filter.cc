@@ -11,11 +11,13 @@
 #include <string>
 #include <utility>
 
+#include "plan/attribute_calls.h"
 #include "plan/path_calls.h"
 #include "plan/wire.h"
 #include "planner/filter_builder.h"
 #include "planner/filters.h"
 #include "planner/host.h"
+#include "planner/host_filter.h"
 #include "planner/landlock.h"
 #include "planner/nested.h"
 
@@ -102,13 +104,18 @@ void add_notifying(Draft& draft) {
   const ExecFilter kind = exec_kind(draft.policy);
   const plan::Watching watch = watching(draft.policy);
   if (lacks(draft.facts, plan::Feature::kUserNotification)) return;
-  if (kind == ExecFilter::kOpen && watch == plan::Watching::kNothing) return;
+  const bool serves = draft.plan.engine == plan::Engine::kLandlock;
+  if (kind == ExecFilter::kOpen && watch == plan::Watching::kNothing && !serves) return;
   auto watched = watched_calls(draft.facts.machine, watch);
-  auto program = exec_filter(draft.facts.machine, kind, watched);
+  auto program = exec_filter(draft.facts.machine, kind, watched, serves ? Attributes::kServed : Attributes::kOwn);
+  draft.plan.serves_attributes = serves;
   const auto filter = [&](const char* name) {
     return plan::step::Filter{.name = name, .program = std::move(program), .notify = true};
   };
-  if (kind == ExecFilter::kOpen) {
+  if (kind == ExecFilter::kOpen && watch == plan::Watching::kNothing) {
+    add(draft, filter(plan::wire::kAttributes), plan::Layer::kFilesystem,
+        "modes, owners and times of files are changed where writing is granted, by the supervisor", {});
+  } else if (kind == ExecFilter::kOpen) {
     add(draft, filter(plan::wire::kWatch), plan::Layer::kSystemCalls,
         watch == plan::Watching::kPrograms ? "--record-exec" : "watched", {});
   } else {
@@ -147,7 +154,7 @@ std::vector<std::uint8_t> exec_list_filter(std::string_view machine) {
 }
 
 std::vector<std::uint8_t> exec_filter(std::string_view machine, ExecFilter kind,
-                                      std::span<const plan::WatchedCall> watched) {
+                                      std::span<const plan::WatchedCall> watched, Attributes attributes) {
   const auto arch = architecture(machine);
   if (!arch) return {};
   Builder builder(*arch);
@@ -168,6 +175,13 @@ std::vector<std::uint8_t> exec_filter(std::string_view machine, ExecFilter kind,
     if (kind != ExecFilter::kOpen && row.form == plan::CallForm::kExec) continue;  // stands above
     notify_of(builder, row);
   }
+  const auto is_watched = [&](std::string_view name) {
+    return std::ranges::any_of(
+        watched, [&](const plan::WatchedCall& call) { return plan::kPathCalls.at(call.row).name == name; });
+  };
+  for (const char* name : plan::kAttributeCalls) {
+    if (attributes == Attributes::kServed && !is_watched(name)) builder.rule(SCMP_ACT_NOTIFY, name);
+  }
   return joined(notify_by_number(*arch, watched), builder.program());
 }
 
@@ -182,6 +196,14 @@ void add_filters(Draft& draft) {
   if (exec_listed(draft.policy)) {
     add(draft, {.name = plan::wire::kExecList, .program = exec_list_filter(draft.facts.machine)}, plan::Layer::kExec,
         "exec: a list", draft.policy.exec.at.span);
+  }
+  if (draft.plan.engine == plan::Engine::kLandlock) {
+    add(draft,
+        {.name = plan::wire::kHostReach,
+         .program = host_filter(draft.facts.machine,
+                                {.signals_scoped = scopes_signals(draft.facts),
+                                 .attributes_served = !lacks(draft.facts, plan::Feature::kUserNotification)})},
+        plan::Layer::kProcesses, "what namespaces would keep from the target", {});
   }
   add_notifying(draft);
 }

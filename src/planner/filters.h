@@ -34,8 +34,11 @@ std::vector<std::uint8_t> exec_list_filter(std::string_view machine);
 
 enum class ExecFilter : std::uint8_t { kOpen, kNone, kNoneStrict };
 /// Hands these calls to the supervisor as well. The kernel takes one listener, so that they are one program.
+/// `attributes`: those of plan/attribute_calls.h as well.
+enum class Attributes : std::uint8_t { kOwn, kServed };
 std::vector<std::uint8_t> exec_filter(std::string_view machine, ExecFilter kind,
-                                      std::span<const plan::WatchedCall> watched = {});
+                                      std::span<const plan::WatchedCall> watched = {},
+                                      Attributes attributes = Attributes::kOwn);
 
 /// What a run that is watched so closely hands to the supervisor, with its numbers on that machine; sorted.
 std::vector<plan::WatchedCall> watched_calls(std::string_view machine, plan::Watching watching);

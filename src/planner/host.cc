@@ -23,6 +23,7 @@ struct Need {
   Layer layer;
   std::string_view promise;  ///< what is lost without it
   bool can_do_without;       ///< the other promises stand without it
+  bool both_engines = false;
 };
 
 constexpr std::array kNeeds = std::to_array<Need>({
@@ -37,9 +38,9 @@ constexpr std::array kNeeds = std::to_array<Need>({
     {Feature::kTmpfsMount, Layer::kFilesystem, "the target has a root of its own", false},
     {Feature::kDevptsMount, Layer::kFilesystem, "the target has terminals of its own", false},
     {Feature::kMountApi, Layer::kFilesystem, "what was checked is what is mounted", false},
-    {Feature::kOpenat2, Layer::kFilesystem, "what was checked is what is mounted", false},
-    {Feature::kPidfd, Layer::kProcesses, "the run is ended without hitting another process", false},
-    {Feature::kCloseRange, Layer::kPrivileges, "no descriptor of the caller's is handed on", false},
+    {Feature::kOpenat2, Layer::kFilesystem, "what was checked is what is mounted", false, true},
+    {Feature::kPidfd, Layer::kProcesses, "the run is ended without hitting another process", false, true},
+    {Feature::kCloseRange, Layer::kPrivileges, "no descriptor of the caller's is handed on", false, true},
 });
 
 void refuse_feature(Draft& draft, const Need& need) {
@@ -66,6 +67,7 @@ void check_need(Draft& draft, const Need& need) {
 
 /// The mounts hold the list by themselves, but for what lies in the directories of libraries, and for files in memory.
 void check_exec_list(Draft& draft) {
+  if (draft.plan.engine == plan::Engine::kLandlock) return;  // check_engine()
   if (lacks(draft.facts, Feature::kSeccompFilter)) {
     check_need(draft, {Feature::kSeccompFilter, Layer::kExec, "no file in memory is started (exec: a list)", true});
   }
@@ -131,10 +133,13 @@ void check_host(Draft& draft) {
                  fmt::format("{} is no machine that the system-call filter is made for", base::shown(facts.machine)),
                  "x86_64 or aarch64");
   }
-  for (const Need& need : kNeeds) check_need(draft, need);
+  const bool own_namespaces = draft.plan.engine == plan::Engine::kNamespace;
+  for (const Need& need : kNeeds) {
+    if (own_namespaces || need.both_engines) check_need(draft, need);
+  }
   check_exec_control(draft);
   check_watching(draft);
-  if (lacks(facts, Feature::kSeccompFilter)) {
+  if (own_namespaces && lacks(facts, Feature::kSeccompFilter)) {
     lack_hardening(draft, Layer::kSystemCalls, Feature::kSeccompFilter, "no system call is filtered",
                    facts.feature(Feature::kSeccompFilter).mend);
     if (!scopes_signals(facts)) {

@@ -73,6 +73,13 @@ Identity decide_identity(const policy::Policy& policy, const plan::HostFacts& fa
   return identity;
 }
 
+void note_run_as(Draft& draft, const Identity& identity) {
+  const std::string who = identity.name.empty() ? fmt::format("user {}", identity.uid) : base::shown(identity.name);
+  draft.note("runs-as-owner",
+             fmt::format("the target runs as {}, who owns the entrypoint's directory; --as-root keeps root", who),
+             draft.policy.entrypoint.at.span);
+}
+
 void enter_namespaces(Draft& draft, const Identity& identity) {
   const plan::HostFacts& facts = draft.facts;
   std::uint64_t flags = CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID;
@@ -97,10 +104,7 @@ void enter_namespaces(Draft& draft, const Identity& identity) {
   if (identity.run_as) {
     enter.set_groups = true;
     enter.groups = identity.groups;
-    const std::string who = identity.name.empty() ? fmt::format("user {}", identity.uid) : base::shown(identity.name);
-    draft.note("runs-as-owner",
-               fmt::format("the target runs as {}, who owns the entrypoint's directory; --as-root keeps root", who),
-               draft.policy.entrypoint.at.span);
+    note_run_as(draft, identity);
   }
   draft.step(std::move(enter), plan::Layer::kProcesses, "namespaces of its own");
 }

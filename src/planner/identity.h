@@ -31,6 +31,9 @@ Identity decide_identity(const policy::Policy& policy, const plan::HostFacts& fa
 
 void enter_namespaces(Draft& draft, const Identity& identity);
 
+/// Says as whom the target runs, where root runs it as somebody else.
+void note_run_as(Draft& draft, const Identity& identity);
+
 /// May these ids do this by the mode bits alone? `bits` as in "other": 4 read, 2 write, 1 execute.
 bool mode_allows(const Identity& identity, const plan::PathFact& fact, std::uint32_t bits);
 

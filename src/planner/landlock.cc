@@ -17,41 +17,14 @@
 #include "planner/command.h"
 #include "planner/host.h"
 #include "planner/known_hosts.h"
+#include "planner/landlock_rights.h"
 #include "planner/own_home.h"
 #include "planner/path_text.h"
 
 namespace cordon::planner {
 namespace {
 
-// linux/landlock.h, each with the ABI that added it; READ_DIR (1 << 3) is missing, see landlock.h.
-constexpr std::uint64_t kExecute = 1ULL << 0;
-constexpr std::uint64_t kWriteFile = 1ULL << 1;
-constexpr std::uint64_t kReadFile = 1ULL << 2;
-constexpr std::uint64_t kRemoveDir = 1ULL << 4;
-constexpr std::uint64_t kRemoveFile = 1ULL << 5;
-constexpr std::uint64_t kMakeChar = 1ULL << 6;
-constexpr std::uint64_t kMakeDir = 1ULL << 7;
-constexpr std::uint64_t kMakeReg = 1ULL << 8;
-constexpr std::uint64_t kMakeSock = 1ULL << 9;
-constexpr std::uint64_t kMakeFifo = 1ULL << 10;
-constexpr std::uint64_t kMakeBlock = 1ULL << 11;
-constexpr std::uint64_t kMakeSym = 1ULL << 12;
-constexpr std::uint64_t kRefer = 1ULL << 13;     // ABI 2
-constexpr std::uint64_t kTruncate = 1ULL << 14;  // ABI 3
-constexpr std::uint64_t kIoctlDev = 1ULL << 15;  // ABI 5
-constexpr std::uint64_t kScopes = 0b11;          // ABI 6: abstract unix sockets, signals
-
-// Device nodes are handled and granted nowhere: the target cannot make one.
-constexpr std::uint64_t kChange =
-    kRemoveDir | kRemoveFile | kMakeDir | kMakeReg | kMakeSock | kMakeFifo | kMakeSym | kRefer;
-constexpr std::uint64_t kFileRights = kExecute | kWriteFile | kReadFile | kTruncate | kIoctlDev;
-
-/// Rules for siblings: each costs some microseconds at every start.
-constexpr std::size_t kMostSiblings = 1'024;
-
-constexpr int kScopingAbi = 6;
-constexpr int kLeastAbi = 2;  // ABI 1 refuses every rename and link from one directory to another
-
+/// READ_DIR is not among them, see landlock.h.
 std::uint64_t handled_by(int abi) {
   std::uint64_t handled = kExecute | kWriteFile | kReadFile | kChange | kMakeChar | kMakeBlock;
   if (abi >= 3) handled |= kTruncate;

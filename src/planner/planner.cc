@@ -24,6 +24,7 @@
 #include "planner/kernel_files.h"
 #include "planner/known_hosts.h"
 #include "planner/landlock.h"
+#include "planner/landlock_engine.h"
 #include "planner/limits.h"
 #include "planner/mounts.h"
 #include "planner/nested.h"
@@ -185,8 +186,33 @@ bool names_the_base(const policy::Policy& policy, const plan::HostFacts& facts) 
          std::ranges::any_of(policy.wx, names) || std::ranges::any_of(policy.deny, names) || names(policy.entrypoint);
 }
 
+void execute(Draft& draft, const Program& program, Environment environment) {
+  note_environment(draft, environment);
+  draft.step(plan::step::Execute{.path = program.path,
+                                 .argv = program.argv,
+                                 .environment = std::move(environment.entries),
+                                 .working_directory = program.working_directory},
+             Layer::kExec, "entrypoint", draft.policy.entrypoint.at.span);
+  draft.plan.timeout_ms = draft.policy.limits.timeout_ms;
+  name_requested(draft);
+}
+
+void build_on_host(Draft& draft, const Identity& identity, const Program& program, const Arranged& arranged,
+                   std::span<const std::string> listed) {
+  Environment environment = environment_of(draft.policy, draft.facts);
+  set_private_places(draft, environment);
+  start_warden(draft, identity);
+  plan::step::Landlock landlock = grant_on_host(draft, identity, arranged, program, listed);
+  add_cgroup(draft);
+  drop_privileges(draft, identity);
+  draft.step(std::move(landlock), Layer::kLandlock, "what is not granted is out of reach");
+  add_filters(draft);
+  execute(draft, program, std::move(environment));
+}
+
 void build(Draft& draft, const Identity& identity, const Program& program, const Arranged& arranged,
            std::span<const std::string> listed) {
+  if (draft.plan.engine == plan::Engine::kLandlock) return build_on_host(draft, identity, program, arranged, listed);
   Environment environment = environment_of(draft.policy, draft.facts);
   pass_trust(draft, arranged, environment);
   build_base(draft, identity, arranged);
@@ -204,14 +230,7 @@ void build(Draft& draft, const Identity& identity, const Program& program, const
   drop_privileges(draft, identity);
   restrict_files(draft, arranged, program, listed);
   add_filters(draft);
-  note_environment(draft, environment);
-  draft.step(plan::step::Execute{.path = program.path,
-                                 .argv = program.argv,
-                                 .environment = std::move(environment.entries),
-                                 .working_directory = program.working_directory},
-             Layer::kExec, "entrypoint", draft.policy.entrypoint.at.span);
-  draft.plan.timeout_ms = draft.policy.limits.timeout_ms;
-  name_requested(draft);
+  execute(draft, program, std::move(environment));
 }
 
 /// Where no overlay holds what does not exist, each name of it has a mount point of its own on the host.
@@ -244,48 +263,6 @@ void check_size(Draft& draft) {
                "grant directories instead of single files");
 }
 
-Verdict decide(const policy::Policy& policy, const plan::HostFacts& facts, Memory& memory) {
-  Draft draft{.policy = policy, .facts = facts, .plan = {}, .items = {}};
-  const Identity identity = decide_identity(policy, facts);
-  const Program program = find_program(draft, identity);
-  std::vector<Want> wants;
-  std::vector<Link> links;
-  want_base(facts, wants, links);
-  want_home_links(draft, links);
-  want_grants(draft, identity, wants, links);
-  want_command(draft, wants, links);
-  const policy::shield::Rules& rules = shield_rules(facts, memory);
-  const Shields shields(policy, facts, rules);
-  guard_own_places(draft, shields, wants);
-  want_program(draft, program, wants, links);
-  want_trust(draft, shields, wants, links);
-  judge_shields(draft, shields, program);
-  say_unshieldable(draft, rules);
-  want_shields(draft, shields, wants);
-  hide_sockets(draft, wants);
-  hide_kernel_files(draft, wants);
-  hide_what_lets_others_in(facts, wants);
-  hide_local_settings(facts, wants);
-  check_denials(draft, program, wants);
-  check_aliases(draft, rules, wants);
-  const std::vector<std::string> listed = want_exec_list(draft, identity, wants);
-  refuse_unsupported(draft);
-  note_wx(draft);
-  check_nested_sandbox(draft, identity);
-  check_devices(draft);
-  check_network(draft);
-  check_limits(draft);
-  check_host(draft);
-  if (!draft.items.empty()) return plan::Refusal{std::move(draft.items)};
-  forget_missing_denials(wants);
-  const Arranged arranged = arrange(wants, links, writes_execute(policy));
-  build(draft, identity, program, arranged, listed);
-  check_size(draft);
-  check_holds(draft);
-  if (!draft.items.empty()) return plan::Refusal{std::move(draft.items)};
-  return std::move(draft.plan);
-}
-
 }  // namespace
 
 std::vector<plan::Step> beginning(const policy::Policy& policy, const plan::HostFacts& facts) {
@@ -306,6 +283,87 @@ Verdict plan(const policy::Policy& policy, const plan::HostFacts& facts) {
   Memory memory;
   return plan(policy, facts, memory);
 }
+
+namespace {
+
+struct Gathered {
+  Identity identity;
+  Program program;
+  std::vector<Want> wants;
+  std::vector<Link> links;
+  std::vector<std::string> listed;
+};
+
+/// All that is wanted, judged; the problems are in the draft.
+Gathered gather(Draft& draft, Memory& memory) {
+  const policy::Policy& policy = draft.policy;
+  const plan::HostFacts& facts = draft.facts;
+  Gathered out{.identity = decide_identity(policy, facts), .program = {}, .wants = {}, .links = {}, .listed = {}};
+  out.program = find_program(draft, out.identity);
+  auto& [identity, program, wants, links, listed] = out;
+  want_base(facts, wants, links);
+  want_home_links(draft, links);
+  want_grants(draft, identity, wants, links);
+  want_command(draft, wants, links);
+  const policy::shield::Rules& rules = shield_rules(facts, memory);
+  const Shields shields(policy, facts, rules);
+  guard_own_places(draft, shields, wants);
+  want_program(draft, program, wants, links);
+  want_trust(draft, shields, wants, links);
+  judge_shields(draft, shields, program);
+  say_unshieldable(draft, rules);
+  want_shields(draft, shields, wants);
+  hide_sockets(draft, wants);
+  hide_kernel_files(draft, wants);
+  hide_what_lets_others_in(facts, wants);
+  hide_local_settings(facts, wants);
+  check_denials(draft, program, wants);
+  check_aliases(draft, rules, wants);
+  listed = want_exec_list(draft, identity, wants);
+  return out;
+}
+
+}  // namespace
+
+std::vector<std::string> engine_listings(const policy::Policy& policy, const plan::HostFacts& facts, Memory& memory) {
+  if (engine_of(policy) != plan::Engine::kLandlock) return {};
+  const auto widened = with_wx(policy);
+  Draft draft{.policy = widened ? *widened : policy, .facts = facts, .plan = {}, .items = {}};
+  Gathered gathered = gather(draft, memory);
+  forget_missing_denials(gathered.wants);
+  std::vector<std::string> out = engine_listings(arrange(gathered.wants, gathered.links, writes_execute(policy)));
+  std::erase_if(out, [&](const std::string& directory) { return facts.entries.contains(directory); });
+  return out;
+}
+
+namespace {
+
+Verdict decide(const policy::Policy& policy, const plan::HostFacts& facts, Memory& memory) {
+  Draft draft{.policy = policy, .facts = facts, .plan = {}, .items = {}};
+  draft.plan.engine = engine_of(policy);
+  Gathered gathered = gather(draft, memory);
+  refuse_unsupported(draft);
+  note_wx(draft);
+  if (draft.plan.engine == plan::Engine::kLandlock) {
+    check_engine(draft);
+  } else {
+    check_nested_sandbox(draft, gathered.identity);
+    check_devices(draft);
+    check_network(draft);
+  }
+  check_limits(draft);
+  check_host(draft);
+  if (!draft.items.empty()) return plan::Refusal{std::move(draft.items)};
+  forget_missing_denials(gathered.wants);
+  const Arranged arranged = arrange(gathered.wants, gathered.links, writes_execute(policy));
+  build(draft, gathered.identity, gathered.program, arranged, gathered.listed);
+  check_size(draft);
+  check_holds(draft);
+  if (!draft.items.empty()) return plan::Refusal{std::move(draft.items)};
+  return std::move(draft.plan);
+}
+
+}  // namespace
 
 Verdict plan(const policy::Policy& policy, const plan::HostFacts& facts, Memory& memory) {
   const auto widened = with_wx(policy);

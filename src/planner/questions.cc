@@ -14,6 +14,7 @@
 #include "planner/identity.h"
 #include "planner/kernel_files.h"
 #include "planner/known_hosts.h"
+#include "planner/landlock_engine.h"
 #include "planner/limits.h"
 #include "planner/planner.h"
 #include "planner/program.h"
@@ -172,9 +173,11 @@ plan::Questions questions_of(const policy::Policy& policy, const plan::HostFacts
   for (const std::string& path : kernel_file_questions(facts)) asking.path(path);
   for (const std::string& path : base_listings(policy, facts)) asking.directory(path);
   for (const std::string& path : grant_listings(policy, facts)) asking.directory(path);
+  for (const std::string& path : engine_questions(policy)) asking.path(path);
   plan::Questions questions = asking.take();
   questions.working_directory = facts.working_directory;
   questions.limits = wants_limits(policy) && !facts.limits;
+  if (empty(questions)) questions.entries = engine_listings(policy, facts, memory);
   if (empty(questions)) {
     ask_for_aliases(policy, facts, memory, questions);
     memory.only_aliases_left = questions.aliases.has_value();

@@ -16,6 +16,7 @@ constexpr std::array<CodeFacts, static_cast<std::size_t>(Code::kCount)> kCodes =
     {"feature-missing", Blame::kHost, Layer::kFilesystem},
     {"filter-not-built", Blame::kHost, Layer::kSystemCalls},
     {"not-supported-yet", Blame::kUnsupported, Layer::kFilesystem},
+    {"engine-cannot-hold", Blame::kHost, Layer::kFilesystem},
     {"path-cannot-be-checked", Blame::kPolicy, Layer::kFilesystem},
     {"path-loops", Blame::kPolicy, Layer::kFilesystem},
     {"path-not-directory", Blame::kPolicy, Layer::kFilesystem},

@@ -22,6 +22,8 @@ enum class Code : std::uint8_t {
   kFilterNotBuilt,
   // Asked for, and not there yet.
   kNotSupportedYet,
+  // The other engine.
+  kEngineCannotHold,
   // Any path that the policy names.
   kPathCannotBeChecked,
   kPathLoops,

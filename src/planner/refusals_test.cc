@@ -105,6 +105,15 @@ const std::vector<Case>& cases() {
          p.policy.limits.pids_at = {{"m.yaml", 2, 1, 1}, ""};
        },
        "no kernel has 4194305 processes", "limits: {pids: 4194304} or less"},
+      {"what the other engine does not hold", Code::kEngineCannotHold,
+       [](H h, P p) {
+         h.directory("/tmp", 0, 01777);
+         p.policy.posture.engine = policy::EngineChoice::kLandlock;
+         p.policy.limits.tmp = "8M";
+         p.policy.limits.tmp_bytes = 8ULL << 20U;
+         p.policy.limits.tmp_at.span = {"m.yaml", 2, 1, 1};
+       },
+       "tmp-size", "leave the line out"},
       // Any path.
       {"a directory that may not be searched", Code::kPathCannotBeChecked,
        [](H h, P p) {

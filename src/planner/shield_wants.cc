@@ -220,7 +220,8 @@ void say_what_is_in_force(Draft& draft, const std::vector<Want>& wants) {
   if (!hidden.empty()) draft.note("shields-hidden", named("hidden below what is granted", std::move(hidden)), {});
   if (!read_only.empty())
     draft.note("shields-read-only", named("read-only below what is granted", std::move(read_only)), {});
-  if (absent > 0)
+  // The other engine says itself that they can be made.
+  if (absent > 0 && draft.plan.engine == plan::Engine::kNamespace)
     draft.note("shields-absent",
                fmt::format("shielded names that do not exist below what is granted, and cannot be made: {}", absent),
                {});

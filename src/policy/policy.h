@@ -115,8 +115,16 @@ enum class HomeShown {
   kEmpty,  ///< an empty directory of the run's own, below which grants show (profile)
 };
 
+/// By what a run is held (SPEC §11).
+enum class EngineChoice {
+  kAuto,  ///< by namespaces; where the host refuses them by Landlock alone, if that holds what this policy needs
+  kNamespace,
+  kLandlock,
+};
+
 /// What the caller insists on; from flags, never from a manifest.
 struct Posture {
+  EngineChoice engine = EngineChoice::kAuto;
   bool strict = false;                  ///< every layer or nothing
   bool allow_degraded = false;          ///< run with what can be held, naming what is not
   bool as_root = false;                 ///< keep uid 0 although the workspace belongs to another user

@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "base/text.h"
+#include "plan/not_held.h"
 
 namespace cordon::report {
 namespace {
@@ -176,7 +177,75 @@ std::string launcher_text(const LauncherState& launcher, const Style& style) {
          laid_out({"  ", "mend:", Paint::kGreen, "install cordon and cordon-launch together: make install", 6}, style);
 }
 
+std::string_view when(plan::Missing missing) {
+  switch (missing) {
+    case plan::Missing::kAlways:
+      return "";
+    case plan::Missing::kSometimes:
+      return " (of some runs)";
+    case plan::Missing::kRefuses:
+      return " (what needs it is refused)";
+  }
+  return "";
+}
+
+/// Both engines. What the second does not hold, under the names that its reports give: in full where it is what runs
+/// come to here.
+std::string engines_text(const Doctor& doctor, const Style& style) {
+  std::string out, names;
+  for (const EngineLine& one : doctor.engines) {
+    out += laid_out({"", fmt::format("engine {}:", plan::engine_name(one.engine)),
+                     one.ready ? Paint::kGreen : Paint::kYellow, one.ready ? "ready" : "not ready: " + one.why, 2},
+                    style);
+  }
+  if (doctor.ready) {
+    for (const plan::NotHeld& one : plan::not_held()) names += fmt::format("{}{}", names.empty() ? "" : ", ", one.code);
+    return out + laid_out({"  ", "", Paint::kNone,
+                           fmt::format("not held by the landlock engine (--json explains): {}", names), 4},
+                          style);
+  }
+  out += laid_out({"", "", Paint::kNone, "the landlock engine does not hold:", 2}, style);
+  for (const plan::NotHeld& one : plan::not_held())
+    out += laid_out(
+        {"  ", fmt::format("{}:", one.code), Paint::kNone, fmt::format("{}{}", one.what, when(one.missing)), 4}, style);
+  return out + "\n";
+}
+
+bool is_ready(const Doctor& doctor, plan::Engine engine) {
+  const auto found = std::ranges::find(doctor.engines, engine, &EngineLine::engine);
+  return found != doctor.engines.end() && found->ready;
+}
+
+EngineLine namespace_line(const std::vector<DoctorLine>& layers) {
+  EngineLine out{.engine = plan::Engine::kNamespace, .ready = true, .why = {}};
+  for (const DoctorLine& one : layers) {
+    if (one.line.tier != plan::Tier::kCore || one.line.state != LayerState::kUnavailable) continue;
+    if (out.ready) out.why = fmt::format("{} {}", plan::layer_name(one.line.layer), one.line.detail);
+    out.ready = false;
+  }
+  return out;
+}
+
+EngineLine landlock_line(const plan::HostFacts& facts) {
+  EngineLine out{.engine = plan::Engine::kLandlock, .ready = true, .why = {}};
+  const auto lack = [&](std::string why) {
+    out.why += (out.why.empty() ? "" : ", ") + std::move(why);
+    out.ready = false;
+  };
+  if (facts.feature(Feature::kLandlock).state != Availability::kYes)
+    lack("lacks landlock");
+  else if (facts.landlock_abi < kLandlockEngineAbi)
+    lack(fmt::format("Landlock ABI {} is needed (Linux 6.2)", kLandlockEngineAbi));
+  for (const Feature feature : {Feature::kSeccompFilter, Feature::kOpenat2, Feature::kPidfd, Feature::kCloseRange})
+    if (facts.feature(feature).state != Availability::kYes) lack(fmt::format("lacks {}", plan::feature_name(feature)));
+  return out;
+}
+
 std::string verdict_text(const Doctor& doctor, const Style& style) {
+  if (!doctor.ready && is_ready(doctor, plan::Engine::kLandlock))
+    return laid_out({"", "weaker:", Paint::kYellow,
+                     "runs are held by Landlock alone here, where that holds what they need; others are refused", 2},
+                    style);
   if (!doctor.ready) {
     std::string what;
     for (const DoctorLine& one : doctor.layers)
@@ -207,6 +276,7 @@ Doctor make_doctor(const plan::HostFacts& facts, const LauncherState& launcher) 
     const LayerLine& line = out.layers.back().line;
     if (line.tier == plan::Tier::kCore && line.state == LayerState::kUnavailable) out.ready = false;
   }
+  out.engines = {namespace_line(out.layers), landlock_line(facts)};
   if (facts.limits) out.layers.push_back(limits_line(*facts.limits));
   return out;
 }
@@ -218,6 +288,7 @@ std::string text(const Doctor& doctor, const Style& style) {
   out += causes_of(doctor, style);
   out += limits_text(doctor, style);
   out += "\n" + launcher_text(doctor.launcher, style);
+  out += engines_text(doctor, style);
   out += verdict_text(doctor, style);
   return out;
 }

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "plan/host_facts.h"
+#include "plan/plan.h"
 #include "report/layout.h"
 #include "report/report.h"
 
@@ -38,16 +39,28 @@ struct DoctorLine {
   friend bool operator==(const DoctorLine&, const DoctorLine&) = default;
 };
 
+/// One of the two that can hold a run (SPEC §11).
+struct EngineLine {
+  plan::Engine engine = plan::Engine::kNamespace;
+  bool ready = false;
+  std::string why;  ///< it is not
+  friend bool operator==(const EngineLine&, const EngineLine&) = default;
+};
+
 struct Doctor {
   std::string kernel, machine;
   int landlock_abi = 0;
   std::vector<DoctorLine> layers;
+  std::vector<EngineLine> engines;
   LauncherState launcher;
-  bool ready = false;  ///< every core layer is enforced
+  bool ready = false;  ///< every core layer is enforced, by namespaces
   friend bool operator==(const Doctor&, const Doctor&) = default;
 };
 
 Doctor make_doctor(const plan::HostFacts& facts, const LauncherState& launcher);
+
+/// The least that Landlock must know for an engine of its own (truncate of readable files, Linux 6.2).
+inline constexpr int kLandlockEngineAbi = 3;
 
 std::string text(const Doctor& doctor, const Style& style);
 

@@ -6,6 +6,7 @@
 #include <cerrno>
 #include <nlohmann/json.hpp>
 
+#include "plan/not_held.h"
 #include "report/json.h"
 
 namespace cordon::report {
@@ -33,20 +34,38 @@ LauncherState installed() {
 TEST(Doctor, AHostThatHasEverythingIsReady) {
   const Doctor doctor = make_doctor(everything(), installed());
   EXPECT_TRUE(doctor.ready);
-  EXPECT_EQ(text(doctor, Style{}),
-            "Linux 6.18.44 on x86_64, Landlock ABI 7\n"
-            "\n"
-            "  layer         tier        state         detail\n"
-            "  filesystem    core        enforced\n"
-            "  processes     core        enforced\n"
-            "  network       core        enforced\n"
-            "  exec          core        enforced\n"
-            "  privileges    core        enforced\n"
-            "  system-calls  hardening   enforced\n"
-            "  landlock      hardening   enforced\n"
-            "\n"
-            "launcher: /usr/libexec/cordon/cordon-launch, of this build\n"
-            "ready: this host holds every layer\n");
+  const std::string said = text(doctor, Style{});
+  EXPECT_THAT(said, testing::StartsWith("Linux 6.18.44 on x86_64, Landlock ABI 7\n"
+                                        "\n"
+                                        "  layer         tier        state         detail\n"
+                                        "  filesystem    core        enforced\n"
+                                        "  processes     core        enforced\n"
+                                        "  network       core        enforced\n"
+                                        "  exec          core        enforced\n"
+                                        "  privileges    core        enforced\n"
+                                        "  system-calls  hardening   enforced\n"
+                                        "  landlock      hardening   enforced\n"
+                                        "\n"
+                                        "launcher: /usr/libexec/cordon/cordon-launch, of this build\n"
+                                        "engine namespace: ready\n"
+                                        "engine landlock: ready\n"
+                                        "  not held by the landlock engine (--json explains): metadata-visible,\n"));
+  EXPECT_THAT(said, testing::EndsWith("ready: this host holds every layer\n"));
+}
+
+TEST(Doctor, WhereOnlyLandlockIsLeftWhatThatDoesNotHoldIsExplained) {
+  plan::HostFacts facts = everything();
+  take_away(facts, Feature::kUserNamespace, EPERM, "", "");
+  const Doctor doctor = make_doctor(facts, installed());
+  EXPECT_FALSE(doctor.ready);
+  const std::string said = text(doctor, Style{});
+  EXPECT_THAT(said, testing::HasSubstr("engine namespace: not ready: filesystem lacks user-namespace\n"));
+  for (const plan::NotHeld& one : plan::not_held())
+    EXPECT_THAT(said, testing::HasSubstr("  " + std::string(one.code) + ": ")) << one.code;
+  EXPECT_THAT(said, testing::HasSubstr("weaker: runs are held by Landlock alone here"));
+  facts.landlock_abi = 2;
+  EXPECT_THAT(text(make_doctor(facts, installed()), Style{}),
+              testing::HasSubstr("engine landlock: not ready: Landlock ABI 3 is needed (Linux 6.2)\n"));
 }
 
 TEST(Doctor, SaysHowLimitsAreHeldOrWhyNot) {
@@ -92,7 +111,9 @@ TEST(Doctor, ACoreLayerThatIsMissingIsNamedWithItsCauseAndItsExactMend) {
   EXPECT_THAT(said, testing::HasSubstr("user-namespace: clone(CLONE_NEWUSER) answered EPERM: AppArmor restricts user\n"
                                        "  namespaces\n"
                                        "  mend: sysctl kernel.apparmor_restrict_unprivileged_userns=0\n"));
-  EXPECT_THAT(said, testing::HasSubstr("not ready: runs are refused here; missing: filesystem, processes, network,\n"));
+  take_away(facts, Feature::kLandlock, ENOSYS, "", "");
+  EXPECT_THAT(text(make_doctor(facts, installed()), Style{}),
+              testing::HasSubstr("not ready: runs are refused here; missing: filesystem, processes, network,\n"));
   EXPECT_EQ(said.find("user-namespace: clone"), said.rfind("user-namespace: clone")) << "told once";
 }
 

@@ -251,6 +251,13 @@ void put_limits(Json& out, const Report& report) {
   out["limits"] = std::move(all);
 }
 
+Json degradation_json(const plan::Degradation& one) {
+  Json out = {{"layer", plan::layer_name(one.layer)}, {"state", plan::layer_state_name(one.state)}, {"what", one.what}};
+  if (!one.code.empty()) out["code"] = one.code;
+  if (!one.mend.empty()) out["mend"] = one.mend;
+  return out;
+}
+
 /// What a verdict, a report file and a record say alike.
 void put_run(Json& out, const Report& report) {
   out["exit_code"] = report.exit_code;
@@ -260,6 +267,8 @@ void put_run(Json& out, const Report& report) {
     out["signal"] = report.signal;
     out["signal_name"] = signal_name(report.signal);
   }
+  out["engine"] = plan::engine_name(report.engine);
+  put_list(out, "not_held", report.degradations, degradation_json);
   put_limits(out, report);
   put_egress(out, report.destinations);
   put_list(out, "inbound", report.inbound, inbound_json);
@@ -440,6 +449,7 @@ std::string doctor_document(const Doctor& doctor) {
     lines.push_back(one.line);
   }
   out["layers"] = std::move(layers);
+  out.update(engines_json(doctor));
   out["launcher"] = launcher_json(doctor.launcher);
   out["fully_enforced"] = fully_enforced(lines);
   out["ready"] = doctor.ready;

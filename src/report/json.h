@@ -33,6 +33,7 @@ std::string failed_event(const base::Error& error, const plan::LeftBehind& left 
 std::string report_document(const Report& report);     ///< `run --report FILE`
 std::string audit_lines(const Report& report);         ///< `run --audit-log FILE`: one line of JSON for each denial
 std::string refusal_document(const Refused& refused);  ///< for commands that do not stream
+nlohmann::ordered_json engines_json(const Doctor& doctor);  ///< a part of the next
 std::string doctor_document(const Doctor& doctor);
 /// `validate --json`: `policy` is the manifest's own keys (policy::manifest::to_json), the view is what this host adds.
 std::string manifest_document(const nlohmann::ordered_json& policy, const ManifestView& view);

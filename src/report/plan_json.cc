@@ -113,6 +113,18 @@ void fields(Json& out, const step::HoldPoint& hold) {
   if (hold.text != step::StubText::kNone) out["content"] = step::text_of(hold.text);
   if (!hold.create.empty()) out["makes"] = hold.create;
 }
+void fields(Json& out, const step::StartWarden& warden) {
+  if (warden.set_groups) out["groups"] = warden.groups;
+}
+void fields(Json& out, const step::Grant& grant) {
+  out["source"] = grant.source;
+  put_words(out, "access", landlock_rights(grant.access));
+  if (!grant.create.empty()) out["makes"] = grant.create;
+}
+void fields(Json& out, const step::PrivateDirectory& own) {
+  out["directory"] = own.parent == "/" ? "/" + own.name : own.parent + "/" + own.name;
+  put_words(out, "access", landlock_rights(own.access));
+}
 void fields(Json&, const step::EnterRoot&) {}
 void fields(Json&, const step::Loopback&) {}
 void fields(Json& out, const step::LocalNetwork& local) { out["address"] = local.address; }
@@ -150,6 +162,7 @@ void fields(Json& out, const step::Landlock& landlock) {
   out["abi"] = landlock.abi;
   put_words(out, "handled", landlock_rights(landlock.handled_access));
   put_words(out, "scopes", landlock_scopes(landlock.scoped));
+  if (landlock.handled_network != 0) out["tcp"] = "closed";
   Json rules = Json::array();
   for (const step::LandlockRule& rule : landlock.rules) {
     Json entry = {{"target", rule.target}};
@@ -207,9 +220,7 @@ Json step_json(std::size_t id, const plan::Step& step) {
 }  // namespace
 
 nlohmann::ordered_json plan_json(const plan::Plan& plan) {
-  Json out = {{"schema_version", 1},
-              {"engine", plan.engine == plan::Engine::kNamespace ? "namespace" : "landlock"},
-              {"exec_closed", plan.exec_closed}};
+  Json out = {{"schema_version", 1}, {"engine", plan::engine_name(plan.engine)}, {"exec_closed", plan.exec_closed}};
   if (plan.timeout_ms != 0) out["timeout_ms"] = plan.timeout_ms;
   Json steps = Json::array();
   for (std::size_t i = 0; i < plan.steps.size(); ++i) steps.push_back(step_json(i + 1, plan.steps[i]));
@@ -224,6 +235,7 @@ nlohmann::ordered_json plan_json(const plan::Plan& plan) {
                                    {"state", plan::layer_state_name(degradation.state)},
                                    {"what", degradation.what},
                                    {"mend", degradation.mend}});
+    if (!degradation.code.empty()) out["degradations"].back()["code"] = degradation.code;
   }
   for (const plan::Alias& alias : plan.accepted_aliases) {
     out["accepted_aliases"].push_back({{"path", alias.path}, {"credential", alias.credential}});

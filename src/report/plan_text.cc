@@ -47,6 +47,12 @@ std::string bound_text(const Bound& bind) {
   return out;
 }
 
+std::string grant_text(const step::Grant& grant) {
+  std::string out = base::shown(grant.source) + "  " + joined(landlock_rights(grant.access), " ");
+  if (!grant.create.empty()) out += fmt::format("  makes {}", base::shown(base::join(grant.create, "/")));
+  return out;
+}
+
 std::string hold_text(const step::HoldPoint& hold) {
   return fmt::format("{}  {}, {}, made empty for this run", base::shown(hold.target),
                      hold.is_directory ? "directory" : "file", plan::shield_name(hold.shield));
@@ -54,6 +60,7 @@ std::string hold_text(const step::HoldPoint& hold) {
 
 std::string landlock_text(const step::Landlock& landlock) {
   std::string out = fmt::format("ABI {}  {} rules", landlock.abi, landlock.rules.size());
+  if (landlock.handled_network != 0) out += "  no TCP port";
   if (landlock.scoped != 0) out += "  scopes " + joined(landlock_scopes(landlock.scoped), " ");
   return out;
 }
@@ -165,6 +172,13 @@ std::string what(const step::Any& act) {
                                filter.notify ? "  asks the supervisor" : "");
           },
           [](const step::Execute& execute) { return execute_text(execute); },
+          [](const step::StartWarden& warden) {
+            return warden.set_groups ? fmt::format("groups [{}]", fmt::join(warden.groups, " ")) : std::string();
+          },
+          [](const step::Grant& grant) { return grant_text(grant); },
+          [](const step::PrivateDirectory& own) {
+            return base::shown(own.parent + "/" + own.name) + "  home and tmp in it, gone with the run";
+          },
       },
       act);
 }
@@ -173,6 +187,7 @@ std::string what(const step::Any& act) {
 std::string_view group_of(const plan::Step& step) {
   return std::visit(Overloaded{
                         [](const step::EnterNamespaces&) -> std::string_view { return "Namespaces"; },
+                        [](const step::StartWarden&) -> std::string_view { return "Warden"; },
                         [](const step::EnterRoot&) -> std::string_view { return "Lock-down"; },
                         [](const step::Loopback&) -> std::string_view { return "Lock-down"; },
                         [](const step::LocalNetwork&) -> std::string_view { return "Network"; },
@@ -212,8 +227,7 @@ std::string place(const base::Span& at) {
 }  // namespace
 
 std::string plan_text(const plan::Plan& plan) {
-  std::string out = fmt::format("{} steps, engine {}{}\n", plan.steps.size(),
-                                plan.engine == plan::Engine::kNamespace ? "namespace" : "landlock",
+  std::string out = fmt::format("{} steps, engine {}{}\n", plan.steps.size(), plan::engine_name(plan.engine),
                                 plan.timeout_ms == 0 ? "" : fmt::format(", ended after {} ms", plan.timeout_ms));
   std::string_view group;
   for (std::size_t i = 0; i < plan.steps.size(); ++i) {
@@ -229,7 +243,8 @@ std::string plan_text(const plan::Plan& plan) {
   if (plan.egress) out += egress_text(*plan.egress);
   if (!plan.degradations.empty()) out += "\nNot held\n";
   for (const plan::Degradation& degradation : plan.degradations) {
-    out += fmt::format("        {}: {}{}\n", plan::layer_name(degradation.layer), degradation.what,
+    out += fmt::format("        {}{}: {}{}\n", plan::layer_name(degradation.layer),
+                       degradation.code.empty() ? "" : ", " + degradation.code, degradation.what,
                        degradation.mend.empty() ? "" : "; mend: " + degradation.mend);
   }
   if (!plan.accepted_aliases.empty()) out += "\nAccepted\n";

@@ -245,6 +245,7 @@ Report make_report(const plan::Plan& plan, const plan::Outcome& outcome) {
   report.exit_code = exit_code_of(report.ending, outcome);
   report.signal = outcome.signal;
   report.executed = outcome.executed;
+  report.engine = plan.engine;
   report.layers = planned_layers(plan);
   note_verifications(report.layers, outcome);
   note_lapses(report.layers, outcome.lapses);

@@ -66,6 +66,7 @@ struct Report {
   int exit_code = 125;    ///< Cordon's own, by the table of exit codes
   int signal = 0;         ///< that ended the target, or 0
   bool executed = false;  ///< the target ran
+  plan::Engine engine = plan::Engine::kNamespace;
   std::vector<LayerLine> layers;
   std::vector<plan::Verification> verifications;
   std::vector<Denial> denials;

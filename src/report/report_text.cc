@@ -362,8 +362,20 @@ bool may_explain(const plan::Note& note) {
   return std::ranges::find(kOpens, note.code) == kOpens.end();
 }
 
+/// What an engine does not hold is the same in every run of it: by name in one line, unless somebody asks.
+void say_engine(Lines& lines, const Report& report) {
+  if (report.engine == plan::Engine::kNamespace) return;
+  std::string names;
+  for (const plan::Degradation& degradation : report.degradations)
+    if (!degradation.code.empty()) names += (names.empty() ? "" : ", ") + degradation.code;
+  lines.say("weaker:", Paint::kYellow,
+            fmt::format("held by Landlock alone (engine landlock); not held: {}; cordon doctor explains each", names));
+}
+
 void say_degradations(Lines& lines, const Report& report) {
+  say_engine(lines, report);
   for (const plan::Degradation& degradation : report.degradations) {
+    if (!degradation.code.empty() && !lines.is_everything()) continue;
     lines.say("weaker:", Paint::kYellow, fmt::format("{}: {}", plan::layer_name(degradation.layer), degradation.what));
     lines.mend(degradation.mend);
   }

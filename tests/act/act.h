@@ -26,3 +26,4 @@ extern const struct act show_acts[];
 int split_operand(const char* operand, char* first, char* second, unsigned long size);
 
 const char* errno_word(int code);
+int run_in_container(char** argv);

@@ -92,6 +92,7 @@ static int try_from(const char* path) {
 
 int main(int argc, char** argv) {
   if (argc > 2 && strncmp(argv[1], "without=", 8) == 0) return run_without(argv[1] + 8, argv + 2);
+  if (argc > 2 && strcmp(argv[1], "container") == 0) return run_in_container(argv + 2);
   setvbuf(stdout, NULL, _IOLBF, 4096);
   for (int i = 1; i < argc; ++i) {
     const int code = strncmp(argv[i], "from=", 5) == 0 ? try_from(argv[i] + 5) : try_one(argv[i]);

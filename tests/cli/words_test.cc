@@ -354,7 +354,8 @@ TEST_F(Words, CompletionScriptsAreAcceptedByTheirShellAndCompleteTheFlags) {
                        "COMP_WORDS=(cordon run --allow-) COMP_CWORD=2\n_cordon\necho \"${COMPREPLY[@]}\"\n"
                        "COMP_WORDS=(cordon val) COMP_CWORD=1\n_cordon\necho \"${COMPREPLY[@]}\"\n"});
   EXPECT_EQ(bash.out,
-            "--allow-degraded --allow-unapproved --allow-domain --allow-fetch --allow-read --allow-write --allow-wx "
+            "--allow-degraded --allow-unapproved --allow-domain --allow-fetch --allow-all-network "
+            "--allow-insecure-linux-network --allow-read --allow-write --allow-wx "
             "--allow-exec "
             "--allow-address\nvalidate\n")
       << bash;

@@ -123,7 +123,8 @@ TEST_P(Delivery, ABrokerThatIsLostBeforeEverythingArrivedIsNoSuccess) {
   const Finished ended = running.wait();
   EXPECT_EQ(ended.code, 124) << ended;
   EXPECT_TRUE(ended.says("cordon-broker was lost")) << ended;
-  EXPECT_TRUE(ended.says("may not have arrived")) << ended;
+  // Which of the two ends the supervisor hears of first is not ours to say.
+  EXPECT_TRUE(ended.says("may not have arrived") || ended.says("nothing of the network could be reached")) << ended;
   const auto document = nlohmann::json::parse(scene.bare({"/bin/cat", report}).out, nullptr, false);
   ASSERT_FALSE(document.is_discarded());
   EXPECT_EQ(document["report"]["fully_enforced"], false);

@@ -68,9 +68,8 @@ TEST_P(HostNetwork, TheHostsAbstractSocketsStayOut) {
   scene.tree().make_directory("work/project/.git");
   const std::string script =
       "import socket; s = socket.socket(socket.AF_UNIX); s.connect('\\0" + name + "'); print('reached')";
-  const Finished inside = scene.cordon({"run", "--allow-all-network", "--", "python3", "-c", script})
-                              .in(scene.in_work("project"))
-                              .run();
+  const Finished inside =
+      scene.cordon({"run", "--allow-all-network", "--", "python3", "-c", script}).in(scene.in_work("project")).run();
   EXPECT_EQ(inside.out, "") << inside;
   EXPECT_EQ(scene.bare({"/usr/bin/python3", "-c", script}).out, "reached\n") << "the control";
 }

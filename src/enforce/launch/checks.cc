@@ -30,6 +30,7 @@ constexpr std::array<Meaning, static_cast<std::size_t>(Check::kCount)> kMeanings
     {"landlock", plan::Layer::kLandlock},
     {"system-calls-filtered", plan::Layer::kSystemCalls},
     {"exec-closed", plan::Layer::kExec},
+    {"network-closed", plan::Layer::kNetwork},
     {"exec-listed", plan::Layer::kExec},
 }};
 

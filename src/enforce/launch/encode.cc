@@ -160,7 +160,8 @@ class Encoder {
   void encode(const step::RunAs& act) { put(Op::kRunAs, 0, {act.uid, act.gid}, {}); }
   void encode(const step::DropPrivileges&) { put(Op::kDropPrivileges, 0, {}, {}); }
   void encode(const step::Landlock& act) {
-    put(Op::kLandlock, 0, {act.handled_access, act.scoped, static_cast<std::uint64_t>(act.abi)}, {});
+    put(Op::kLandlock, 0, {act.handled_access, act.scoped, static_cast<std::uint64_t>(act.abi), act.handled_network},
+        {});
     for (const step::LandlockRule& rule : act.rules) {
       put(Op::kLandlockRule, flag_of(rule.object), {rule.access}, {string(rule.target)});
     }
@@ -171,6 +172,26 @@ class Encoder {
   }
   void encode(const step::Execute& act) {
     put(Op::kExecute, 0, {}, {string(act.path), list(act.argv), list(act.environment), string(act.working_directory)});
+  }
+
+  void encode(const step::StartWarden& act) {
+    put(Op::kStartWarden, act.set_groups ? wire::kSetGroups : 0, {0, time_limit_ms_},
+        {Ref{}, Ref{}, bytes(act.groups.data(), act.groups.size() * sizeof(act.groups[0]))});
+  }
+  void encode(const step::Grant& act) {
+    const Ref source = string(act.source);
+    put(Op::kGrant, object_flags(act),
+        {act.id.device, act.id.inode, act.id.type, static_cast<std::uint64_t>(act.id.birth_ns),
+         act.create_owner_uid.value_or(0), act.create_owner_gid.value_or(0), act.access},
+        {source, source, list(act.create)});
+  }
+  void encode(const step::PrivateDirectory& act) {
+    const std::uint32_t flags = (act.id.has_birth_time ? wire::kHasBirthTime : 0) |
+                                (act.owner_uid ? wire::kCreateUid : 0) | (act.owner_gid ? wire::kCreateGid : 0);
+    put(Op::kPrivateDirectory, flags,
+        {act.id.device, act.id.inode, act.id.type, static_cast<std::uint64_t>(act.id.birth_ns),
+         act.owner_uid.value_or(0), act.owner_gid.value_or(0), act.access},
+        {string((act.parent == "/" ? "" : act.parent) + "/" + act.name), string(act.parent)});
   }
 
   struct Address {
@@ -237,9 +258,9 @@ std::vector<std::byte> encode(std::span<const plan::Step> beginning) {
   return encode_steps(beginning, 0);
 }
 
-std::vector<std::byte> encode(const plan::step::EnterNamespaces& enter) {
+std::vector<std::byte> encode(const plan::step::Any& opening) {
   Encoder encoder(0);
-  encoder.add({.act = enter}, 1);
+  encoder.add({.act = opening}, 1);
   return encoder.finish();
 }
 

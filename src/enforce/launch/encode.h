@@ -14,7 +14,7 @@ namespace cordon::enforce::launch {
 
 std::vector<std::byte> encode(const plan::Plan& plan);
 /// The opening of a plan whose first step this is.
-std::vector<std::byte> encode(const plan::step::EnterNamespaces& enter);
+std::vector<std::byte> encode(const plan::step::Any& opening);
 /// What a plan begins with: its first steps, in order.
 std::vector<std::byte> encode(std::span<const plan::Step> beginning);
 

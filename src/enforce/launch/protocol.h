@@ -79,15 +79,17 @@ enum class Check : std::uint16_t {
   kProcHardened,    ///< core_pattern and sysrq-trigger do not open for writing
   kPidNamespace,    ///< init is pid 1 and nobody else is here
   kNetNamespace,    ///< no route leaves
-  kInitProtected,   ///< init's memory cannot be read
-  kSignalsScoped,   ///< by Landlock: init cannot be signalled; by the filter: the caller's process group cannot be
+  kInitProtected,   ///< init's (the warden's) memory cannot be read
+  kSignalsScoped,   ///< by Landlock: init (the warden) cannot be signalled; by the filter: the caller's process group
+                    ///< cannot be
   kNoCapabilities,  ///< all sets and the bounding set are empty, securebits locked
   kNoNewPrivileges,
-  kMountRefused,         ///< mount(2) is EPERM
-  kDescriptorsClosed,    ///< none above 2 survives execve
-  kLandlock,             ///< a file in no rule opened before and is EACCES after
+  kMountRefused,       ///< mount(2) is EPERM
+  kDescriptorsClosed,  ///< none above 2 survives execve
+  kLandlock,           ///< a file in no rule opened before and is EACCES after; of the landlock engine for writing too
   kSystemCallsFiltered,  ///< what the filter must refuse is refused
   kExecClosed,           ///< execve is answered EPERM by the supervisor
+  kNetworkClosed,        ///< of the landlock engine: no socket of the internet or of this host is made, no port bound
   kExecListed,           ///< no file in memory is made, and what is written is not mapped as code
   kCount
 };

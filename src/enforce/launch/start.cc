@@ -227,7 +227,7 @@ struct Begun {
   std::unique_ptr<Spawn> spawn;  ///< until it was waited for
 };
 
-Result<Begun> begin(const Launcher& launcher, const plan::step::EnterNamespaces& opening, const Streams3& streams,
+Result<Begun> begin(const Launcher& launcher, const plan::step::Any& opening, const Streams3& streams,
                     const Options& options) {
   auto spawn = std::make_unique<Spawn>();
   Placed placed;
@@ -301,9 +301,8 @@ void end(Begun begun) {
   if (started) end(*started);
 }
 
-const plan::step::EnterNamespaces& opening_of(const plan::Plan& plan) {
-  return std::get<plan::step::EnterNamespaces>(plan.steps.front().act);  // sealed_plan() has seen that
-}
+/// sealed_plan() has seen that there is one.
+const plan::step::Any& opening_of(const plan::Plan& plan) { return plan.steps.front().act; }
 
 Result<Started, Refused> launch(const Launcher& launcher, const plan::Plan& plan, FdView memory,
                                 const Streams3& streams, const Options& options, const OnBorn& on_born) {
@@ -405,7 +404,8 @@ Result<Started> Early::start(const plan::Plan& plan, const OnBorn& on_born) && {
   const auto parts = std::move(parts_);
   CORDON_TRY(const Fd memory, sealed_plan(plan));
   Begun begun = *std::exchange(parts->begun, std::nullopt);
-  if (opening_of(plan) != parts->assumed || !begins_with(plan, parts->beginning) || has_changed(parts->mount_table)) {
+  if (opening_of(plan) != plan::step::Any(parts->assumed) || !begins_with(plan, parts->beginning) ||
+      has_changed(parts->mount_table)) {
     end(std::move(begun));
   } else {
     if (auto started = give_plan(std::move(begun), parts->launcher, memory, on_born)) return std::move(*started);

@@ -102,6 +102,11 @@ kernel::Sys<bool> ExecListener::let_through(const Call& call) {
 }
 kernel::Sys<bool> ExecListener::refuse(const Call& call) { return answer(call.id, -EPERM, 0); }
 
+kernel::Sys<bool> ExecListener::made(const Call& call, int code) { return answer(call.id, -code, 0); }
+bool ExecListener::is_pending(const Call& call) const {
+  return kernel::notification_id_valid(listener_, call.id).has_value();
+}
+
 std::string ExecListener::read_path(const Call& call) const {
   const bool at = call.number == SYS_execveat;
   std::string path = read_text(call.pid, at ? call.arguments[1] : call.arguments[0]);

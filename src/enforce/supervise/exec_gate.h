@@ -86,6 +86,10 @@ class ExecListener {
   /// True where the kernel accepted the answer, false where the caller is gone or will ask again.
   kernel::Sys<bool> let_through(const Call& call);
   kernel::Sys<bool> refuse(const Call& call);
+  /// The call was made by us, or failed with this errno.
+  kernel::Sys<bool> made(const Call& call, int code);
+  /// Its caller still waits for the answer: what was read of that process, by its number, was read of the caller.
+  [[nodiscard]] bool is_pending(const Call& call) const;
 
   /// The path that the call names, or "" where it cannot be read or the caller is gone. For the record only.
   [[nodiscard]] std::string read_path(const Call& call) const;

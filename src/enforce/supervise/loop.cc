@@ -51,11 +51,13 @@ Run::Loop::Loop(const plan::Plan& plan, Options& options)
       mounts_(plan),
       progress_(plan),
       gate_(plan.exec_closed ? ExecGate::Exec::kClosed : ExecGate::Exec::kOpen),
+      has_warden_(plan.engine == plan::Engine::kLandlock),
       clock_(kernel::monotonic_ns()),
       limit_(plan.timeout_ms * kNsPerMs),
       policy_(options.keys),
       job_(JobControl::Ability::kCannotStop, 0) {
   if (plan.watching != plan::Watching::kNothing) observer_.emplace(plan);
+  if (plan.serves_attributes) attributes_.emplace(plan);
 }
 
 Run::Loop::~Loop() { abandon(); }
@@ -409,6 +411,13 @@ std::uint64_t Run::Loop::running_ns() const { return clock_.running_ns(kernel::m
 void Run::Loop::kill_run() {
   if (!init_pidfd_.valid()) return;
   if (observer_) observer_->look_at_all();
+  // Its end alone would end nothing. It ends the run when nobody holds its life socket; stopped it would not see that.
+  if (has_warden_) {
+    close(life_);
+    static_cast<void>(kernel::pidfd_send_signal(init_pidfd_, SIGCONT));
+    if (target_pidfd_.valid()) static_cast<void>(kernel::pidfd_send_signal(target_pidfd_, SIGKILL));
+    return;
+  }
   const auto sent = kernel::pidfd_send_signal(init_pidfd_, SIGKILL);
   if (!sent && sent.error().code != ESRCH) close(life_);  // init exits by this as well
 }
@@ -422,6 +431,8 @@ void Run::Loop::end_run(plan::EndedBy reason, int signal) {
 base::Result<void> Run::Loop::on_init_end() {
   const auto end = end_of(kernel::waitid(P_PIDFD, static_cast<id_t>(init_pidfd_.get()), WEXITED | WNOHANG | __WALL));
   close(init_pidfd_);
+  // A warden that was killed has ended nothing.
+  if (has_warden_ && target_pidfd_.valid()) static_cast<void>(kernel::pidfd_send_signal(target_pidfd_, SIGKILL));
   CORDON_OK(on_life());
   const auto parting = progress_.was_killed() ? egress::Parting::kAtOnce : egress::Parting::kWhenDelivered;
   if (outlet_) outlet_->ask_to_finish(parting);

@@ -19,6 +19,7 @@
 #include "enforce/launch/protocol.h"
 #include "enforce/outlet/outlet.h"
 #include "enforce/supervise/asker.h"
+#include "enforce/supervise/attributes.h"
 #include "enforce/supervise/exec_gate.h"
 #include "enforce/supervise/job_control.h"
 #include "enforce/supervise/listener_watch.h"
@@ -115,6 +116,7 @@ class Run::Loop {
   base::Result<void> take_listener(base::Fd fd);
   base::Result<void> take_mounts(base::Fd table);
   base::Result<void> answer(const ExecListener::Call& call);
+  base::Result<void> serve_attributes(const ExecListener::Call& call);
   bool observe(const ExecListener::Call& call, ExecGate::Verdict verdict);
   void react(const Reaction& reaction);
   void stop_ourselves(const JobControl::Stop& stop);
@@ -152,6 +154,8 @@ class Run::Loop {
   Progress progress_;
   ExecGate gate_;
   std::optional<observe::Observer> observer_;  ///< of a run that is watched
+  std::optional<Attributes> attributes_;       ///< where changes of them are made for the target
+  bool has_warden_;                            ///< the landlock engine: init is not a namespace's first process
   RunClock clock_;
   TimeLimit limit_;
   std::optional<std::uint64_t> armed_for_;  ///< running time that the timer is set to

@@ -54,6 +54,7 @@ base::Result<void> Run::Loop::serve_calls() {
 }
 
 base::Result<void> Run::Loop::answer(const ExecListener::Call& call) {
+  if (attributes_ && Attributes::is_one(call.number)) return serve_attributes(call);
   using Verdict = ExecGate::Verdict;
   const Verdict verdict = call.is_exec() ? gate_.judge(call.pid) : Verdict::kLetBy;
   const bool goes_on = verdict == Verdict::kContinue || verdict == Verdict::kLetBy;
@@ -67,6 +68,14 @@ base::Result<void> Run::Loop::answer(const ExecListener::Call& call) {
   if (observed) observer_->keep();
   if (verdict == Verdict::kContinue) gate_.continued();
   if (recorded) gate_.has_room() ? gate_.record(call.pid, path) : gate_.count();
+  return {};
+}
+
+base::Result<void> Run::Loop::serve_attributes(const ExecListener::Call& call) {
+  const bool observed = observe(call, ExecGate::Verdict::kLetBy);
+  const auto accepted = listener_->made(call, attributes_->serve(*listener_, call));
+  if (!accepted) return base::fail(kernel::error_at(accepted.error(), "the seccomp listener"));
+  if (*accepted && observed) observer_->keep();
   return {};
 }
 

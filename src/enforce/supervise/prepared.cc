@@ -33,6 +33,8 @@ Prepared Prepared::begin(Options options, const plan::step::EnterNamespaces& ass
   return Prepared(std::move(parts));
 }
 
+Prepared Prepared::without_launcher(Options options) { return Prepared(std::make_unique<Parts>(std::move(options))); }
+
 void Prepared::begin_plan(std::vector<plan::Step> steps) {
   if (parts_->early) parts_->early->begin_plan(std::move(steps));
 }

@@ -29,14 +29,17 @@ std::string worded(const ProcessEnd& end) {
 
 }  // namespace
 
-bool is_notified(const plan::Plan& plan) { return plan.exec_closed || plan.watching != plan::Watching::kNothing; }
+bool is_notified(const plan::Plan& plan) {
+  return plan.exec_closed || plan.watching != plan::Watching::kNothing || plan.serves_attributes;
+}
 
 ProcessEnd ProcessEnd::from_wait_status(int status) {
   if (WIFSIGNALED(status)) return {.signal = WTERMSIG(status), .core_dumped = WCOREDUMP(status)};
   return {.exit_code = WEXITSTATUS(status)};
 }
 
-Progress::Progress(const plan::Plan& plan) : notified_(is_notified(plan)), listens_(sockets_of(plan)) {}
+Progress::Progress(const plan::Plan& plan)
+    : notified_(is_notified(plan)), listens_(sockets_of(plan)), mounts_came_(plan.engine == plan::Engine::kLandlock) {}
 
 void Progress::fail_setup(base::Error error) {
   must_kill_ = true;

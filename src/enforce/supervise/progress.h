@@ -77,8 +77,8 @@ class Progress {
   bool notified_;
   std::size_t listens_;  ///< sockets that have not come yet
   plan::Outcome outcome_;
+  bool mounts_came_;  ///< from the beginning where there are none
   bool target_started_ = false;
-  bool mounts_came_ = false;
   bool listener_came_ = false;
   bool ready_ = false;
   bool must_kill_ = false;

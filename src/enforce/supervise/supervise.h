@@ -94,6 +94,8 @@ class Prepared {
  public:
   /// Cannot fail: what does not work now is tried again by Run::start(), which says why.
   static Prepared begin(Options options, const plan::step::EnterNamespaces& assumed);
+  /// Nothing is started before there is a plan.
+  static Prepared without_launcher(Options options);
   Prepared(Prepared&&) noexcept;
   Prepared& operator=(Prepared&&) noexcept;
   ~Prepared();

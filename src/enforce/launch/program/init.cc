@@ -6,6 +6,7 @@
 #include "enforce/launch/program/network.h"
 #include "enforce/launch/program/target.h"
 #include "enforce/launch/program/tree.h"
+#include "enforce/launch/program/warden.h"
 #include "kernel/process.h"
 #include "plan/wire_compare.h"
 
@@ -64,9 +65,12 @@ Sys<void> carry_out(Tree& tree, const View& plan, std::size_t index, Channel& co
       return listen(record, control);
     case Op::kSocketPool:
       return make_socket_pool(record, control);
-    case Op::kEnterNamespaces:  // done: that is where init comes from
-    case Op::kCgroup:           // made by the supervisor
-    case Op::kResourceLimit:    // the rest is the target's, see target.cc
+    case Op::kStartWarden:
+    case Op::kGrant:
+    case Op::kPrivateDirectory:  // run_warden()
+    case Op::kEnterNamespaces:   // done: that is where init comes from
+    case Op::kCgroup:            // made by the supervisor
+    case Op::kResourceLimit:     // the rest is the target's, see target.cc
     case Op::kRunAs:
     case Op::kDropPrivileges:
     case Op::kLandlock:
@@ -177,7 +181,7 @@ bool reap(pid_t target) {
   }
 }
 
-[[noreturn]] void watch(pid_t target, std::uint64_t deadline_ns) {
+void watch(pid_t target, std::uint64_t deadline_ns) {
   sigset_t all_but_child;
   ::sigfillset(&all_but_child);
   ::sigdelset(&all_but_child, SIGCHLD);
@@ -188,8 +192,52 @@ bool reap(pid_t target) {
     auto ready = kernel::ppoll({&life, 1}, all_but_child, deadline_ns == UINT64_MAX ? nullptr : &left);
     if (!ready && ready.error().code != EINTR) break;
     if (ready && *ready == 0) tell(Kind::kTimeLimit, 0);
-    if (ready) break;
+    if (ready) return;
   }
+}
+
+Sys<void> grant(Tree& tree, const View& plan, const Record& record) {
+  CORDON_TRY(const Fd object, open_source(plan, record));
+  return add_landlock_rule(tree.ruleset, object, record.args[6]);
+}
+
+/// The landlock engine: nothing is built, what may be used is given its rule where it stands.
+Sys<void> carry_out_on_host(Tree& tree, const View& plan, const Record& record, Warden& warden) {
+  if (record.op == Op::kGrant) return grant(tree, plan, record);
+  if (record.op == Op::kPrivateDirectory) return warden.make_private_directory(tree, plan, record);
+  return {};
+}
+
+[[noreturn]] void run_warden(const View& opening, Channel& control, mode_t callers_umask) {
+  const std::uint16_t born = opening.record(0).step;
+  const Plan told = take_plan(opening, control);
+  const View& plan = told.view;
+  Tree tree;
+  Warden warden;
+  const auto must = [&](std::uint16_t step, const Sys<void>& done) {
+    if (done) return;
+    warden.remove_private_directory();
+    control.fail_step(step, done.error());
+  };
+  must(born, warden.prepare(plan));
+  const Found landlock = find(plan, Op::kLandlock);
+  must(landlock.record.step, begin_ruleset(tree, landlock));
+  for (std::size_t i = 1; i < plan.size(); ++i) {
+    must(plan.record(i).step, carry_out_on_host(tree, plan, plan.record(i), warden));
+  }
+  kernel::CloneArgs args{.exit_signal = SIGCHLD};
+  auto child = kernel::clone_process(args);
+  if (child && *child == 0) {
+    run_target({.plan = plan, .tree = tree, .control = control, .umask = callers_umask, .on_host = true});
+  }
+  if (!child) must(born, base::fail(child.error()));
+  const std::uint64_t deadline_ns = deadline_after(plan.record(0).args[1]);
+  if (auto done = warden.disarm(told.bytes); !done) {
+    warden.end_run();
+    control.fail_step(born, done.error());
+  }
+  watch(*child, deadline_ns);
+  warden.end_run();
   std::_Exit(0);
 }
 
@@ -202,6 +250,7 @@ void run_init(const View& opening, FdView maps_written, mode_t callers_umask) {
   auto read = kernel::read(maps_written, {&go, 1});
   if (!read || *read != 1) std::_Exit(1);  // the outer launcher has said why
   if (auto done = prepare(); !done) control.fail_step(born, done.error());
+  if (has_warden(opening)) run_warden(opening, control, callers_umask);
   Tree tree;
   begin(tree);
   Plan told = take_plan(opening, control);
@@ -218,12 +267,13 @@ void run_init(const View& opening, FdView maps_written, mode_t callers_umask) {
   build(tree, plan, built, control);
   if (auto done = show_mounts(tree, control); !done) control.fail_step(born, done.error());
   kernel::CloneArgs args{.exit_signal = SIGCHLD};
-  auto child = kernel::clone3(args);
+  auto child = kernel::clone_process(args);
   if (!child) control.fail_step(born, child.error());
   if (*child == 0) run_target({.plan = plan, .tree = tree, .control = control, .umask = callers_umask});
   const std::uint64_t deadline_ns = deadline_after(plan.record(0).args[1]);
   if (auto done = disarm(told.bytes); !done) control.fail_step(born, done.error());
   watch(*child, deadline_ns);
+  std::_Exit(0);
 }
 
 }  // namespace cordon::enforce::launch

@@ -35,7 +35,8 @@ Sys<Fd> object_of(const Tree& tree, const View& plan, const Record& rule) {
 Sys<void> begin_ruleset(Tree& tree, const Found& landlock) {
   if (!landlock.there) return {};
   const Record& record = landlock.record;
-  const kernel::LandlockRulesetAttr attributes{.handled_access_fs = record.args[0], .scoped = record.args[1]};
+  const kernel::LandlockRulesetAttr attributes{
+      .handled_access_fs = record.args[0], .handled_access_net = record.args[3], .scoped = record.args[1]};
   CORDON_TRY(tree.ruleset, kernel::landlock_create_ruleset(attributes, static_cast<int>(record.args[2])));
   tree.next_rule = landlock.index + 1;
   return {};

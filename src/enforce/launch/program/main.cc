@@ -1,5 +1,7 @@
 // cordon-launch: carries out a Plan. The trusted core.
 //
+// In plans of the landlock engine there are no namespaces: what is born is the warden (warden.h), who stands for init.
+//
 // Started by start() with two sockets (protocol.h) and nothing else: no arguments, no environment. This file is the
 // outer launcher, in the host's namespaces: it takes the opening, lets init be born as the *supervisor's* child
 // (CLONE_PARENT) in new namespaces, writes init's id maps, which only somebody outside can, says init's pid, and is
@@ -38,6 +40,7 @@ Sys<void> write_file(pid_t init, const char* name, std::span<const std::byte> co
 
 /// Only a process outside may write a map of more than one id; "deny" must come before an unprivileged gid_map.
 Sys<void> write_maps(const View& opening, const Record& enter, pid_t init) {
+  if (enter.op == wire::Op::kStartWarden) return {};
   if ((enter.flags & wire::kDenySetgroups) != 0) {
     CORDON_OK(write_file(init, "setgroups", std::as_bytes(std::span("deny", 4))));
   }
@@ -63,7 +66,7 @@ Sys<void> give_birth(const View& opening, mode_t callers_umask, Channel& control
   int pidfd = -1;
   kernel::CloneArgs args{.flags = enter.args[0] | kernel::kCloneParent | kernel::kClonePidfd,
                          .pidfd = reinterpret_cast<std::uint64_t>(&pidfd)};
-  CORDON_TRY(const pid_t init, kernel::clone3(args));
+  CORDON_TRY(const pid_t init, kernel::clone_process(args));
   if (init == 0) {
     maps.write_end.reset();  // or the end of the outer launcher would not be seen
     run_init(opening, maps.read_end, callers_umask);

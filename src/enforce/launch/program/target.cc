@@ -40,8 +40,10 @@ Sys<void> lower_limit(const Record& record) {
 }
 
 /// While there is CAP_SETPCAP: the bounding set emptied, so that no file can give a capability back, and uid 0 made an
-/// ordinary id for good.
-Sys<void> renounce() {
+/// ordinary id for good. Without a user namespace an ordinary caller has it not: then no_new_privs alone keeps execve
+/// from giving any, to uid 0 as well (capabilities(7)).
+Sys<void> renounce(const Target& target) {
+  if (target.on_host && !may_renounce()) return kernel::prctl(kernel::kPrCapAmbient, kernel::kPrCapAmbientClearAll);
   for (unsigned long capability = 0; capability < 64; ++capability) {
     auto dropped = kernel::prctl(PR_CAPBSET_DROP, capability);
     if (!dropped && dropped.error().code != EINVAL) return dropped;
@@ -139,6 +141,11 @@ Sys<char**> pointers(wire::List list) {
 
 }  // namespace
 
+bool may_renounce() {
+  const auto sets = kernel::capget();
+  return sets && ((*sets)[0].effective & 1U << CAP_SETPCAP) != 0;
+}
+
 Found find(const View& plan, Op op) {
   for (std::size_t i = 0; i < plan.size(); ++i) {
     const Record record = plan.record(i);
@@ -155,7 +162,7 @@ void run_target(const Target& target) {
 
   must(target, execution.step, introduce(target.control));
   must(target, execution.step, restore_habits(target));
-  verify_mounts(target);  // with the power to look everywhere; without it nothing can change them any more
+  if (!target.on_host) verify_mounts(target);  // with the power to look everywhere; later nothing can change them
 
   if (const Found dev = find(plan, Op::kMountDev); dev.there) must(target, dev.record.step, take_own_devices());
   each(target, Op::kResourceLimit, lower_limit);
@@ -163,7 +170,7 @@ void run_target(const Target& target) {
     must(target, landlock.record.step, finish_ruleset(target.tree, plan));
     must(target, landlock.record.step, open_unnamed(target));
   }
-  must(target, drop.step, renounce());
+  must(target, drop.step, renounce(target));
   each(target, Op::kRunAs, become);
   must(target, drop.step, kernel::capset({}));
   must(target, drop.step, kernel::prctl(PR_SET_NO_NEW_PRIVS, 1));
@@ -174,7 +181,7 @@ void run_target(const Target& target) {
   auto environment = pointers(plan.list(execution.refs[2]));
   if (!argv || !environment) target.control.fail_step(execution.step, {ENOMEM, "mmap"});
 
-  verify_confined(target);
+  target.on_host ? verify_on_host(target) : verify_confined(target);
   must(target, execution.step, close_descriptors());
   verify_descriptors(target);
   target.control.must_have_held();

@@ -17,6 +17,7 @@ struct Target {
   const Tree& tree;
   Channel& control;
   mode_t umask = 0;
+  bool on_host = false;  ///< the landlock engine: no namespace
 };
 
 /// Uid 0 gives nothing, changing ids restores nothing, and neither can be undone (capabilities(7)).
@@ -25,6 +26,9 @@ inline constexpr unsigned long kSecurebits = SECBIT_NOROOT | SECBIT_NOROOT_LOCKE
                                              SECBIT_NO_CAP_AMBIENT_RAISE | SECBIT_NO_CAP_AMBIENT_RAISE_LOCKED;
 
 [[noreturn]] void run_target(const Target& target);
+
+/// It has CAP_SETPCAP.
+bool may_renounce();
 
 /// The first record of this op, if any.
 struct Found {
@@ -45,7 +49,28 @@ void verify_mounts(const Target& target);
 void verify_confined(const Target& target);
 void verify_descriptors(const Target& target);
 void verify_filtered(const Target& target);
-/// Opens for reading what no Landlock rule names: a file of the masks' own file system.
+/// Opens what no Landlock rule names: a file of the masks' own file system, or of the private directory.
 Sys<void> open_unnamed(const Target& target);
+
+/// verify_host.cc: the same for the landlock engine.
+void verify_on_host(const Target& target);
+Sys<void> open_unnamed_on_host(const Target& target, int flags);
+void verify_host_reach(const Target& target, std::uint16_t step);
+void verify_privileges(const Target& target);
+bool scopes_signals(const Record& landlock);
+
+template <class T>
+int code_of(const Sys<T>& result) {
+  return result ? 0 : result.error().code;
+}
+
+/// Holds where the act failed with one of `codes`.
+template <class T>
+void must_fail(const Target& target, Check check, std::uint16_t step, const Sys<T>& act,
+               std::initializer_list<int> codes) {
+  bool held = false;
+  for (const int code : codes) held = held || code_of(act) == code;
+  target.control.verified(check, step, held, code_of(act));
+}
 
 }  // namespace cordon::enforce::launch

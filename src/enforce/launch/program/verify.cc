@@ -19,20 +19,6 @@ namespace {
 
 namespace wire = plan::wire;
 
-template <class T>
-int code_of(const Sys<T>& result) {
-  return result ? 0 : result.error().code;
-}
-
-/// Holds where the act failed with one of `codes`.
-template <class T>
-void must_fail(const Target& target, Check check, std::uint16_t step, const Sys<T>& act,
-               std::initializer_list<int> codes) {
-  bool held = false;
-  for (const int code : codes) held = held || code_of(act) == code;
-  target.control.verified(check, step, held, code_of(act));
-}
-
 /// A stub that says something: pinned read-only, where the others are masked.
 bool is_dot(const Record& record) { return record.op == Op::kStub && (record.flags & wire::kDot) != 0; }
 
@@ -151,12 +137,13 @@ void verify_network(const Target& target) {
   }
 }
 
-bool has_no_capability() {
+bool has_no_capability(bool renounced) {
   auto sets = kernel::capget();
   if (!sets) return false;
   for (const auto& set : *sets) {
     if ((set.effective | set.permitted | set.inheritable) != 0) return false;
   }
+  if (!renounced) return true;
   for (unsigned long capability = 0; capability < 64; ++capability) {
     auto bound = kernel::prctl_get(PR_CAPBSET_READ, capability);
     if (!bound) return capability != 0;  // past the last one
@@ -174,21 +161,24 @@ Sys<void> map_what_was_written() {
   return {};
 }
 
+}  // namespace
+
 bool scopes_signals(const Record& landlock) { return (landlock.args[1] & kernel::kLandlockScopeSignal) != 0; }
 
 void verify_privileges(const Target& target) {
   const std::uint16_t step = find(target.plan, Op::kDropPrivileges).record.step;
   auto bits = kernel::prctl_get(PR_GET_SECUREBITS);
   const bool locked = bits && static_cast<unsigned long>(*bits) == kSecurebits;
-  target.control.verified(Check::kNoCapabilities, step, has_no_capability() && locked, code_of(bits));
+  const bool renounced = !target.on_host || locked;  // without CAP_SETPCAP they cannot be, and nothing gives it back
+  target.control.verified(Check::kNoCapabilities, step, has_no_capability(renounced) && (locked || !renounced),
+                          code_of(bits));
   auto none = kernel::prctl_get(PR_GET_NO_NEW_PRIVS);
   target.control.verified(Check::kNoNewPrivileges, step, none && *none == 1, code_of(none));
   must_fail(target, Check::kMountRefused, step, kernel::mount("tmpfs", "/"), {EPERM});
 }
 
-}  // namespace
-
 Sys<void> open_unnamed(const Target& target) {
+  if (target.on_host) return open_unnamed_on_host(target, O_RDONLY);
   CORDON_TRY(const Fd file, kernel::openat(target.tree.blank, "unnamed", O_RDONLY));
   return {};
 }
@@ -246,7 +236,8 @@ void verify_filtered(const Target& target) {
   for (std::size_t i = 0; i < target.plan.size(); ++i) {
     const Record record = target.plan.record(i);
     if (record.op != Op::kFilter) continue;
-    const bool only_watches = std::strcmp(target.plan.string(record.refs[0]), wire::kWatch) == 0;
+    const bool only_watches = std::strcmp(target.plan.string(record.refs[0]), wire::kWatch) == 0 ||
+                              std::strcmp(target.plan.string(record.refs[0]), wire::kAttributes) == 0;
     if ((record.flags & wire::kNotify) != 0 && !only_watches) {
       // The kernel alone would say EACCES of a directory: EPERM is the supervisor's answer.
       char* const none[] = {nullptr};
@@ -254,6 +245,8 @@ void verify_filtered(const Target& target) {
     } else if (std::strcmp(target.plan.string(record.refs[0]), wire::kExecList) == 0) {
       must_fail(target, Check::kExecListed, record.step, kernel::memfd_create("", 0), {EPERM});
       must_fail(target, Check::kExecListed, record.step, map_what_was_written(), {EPERM});
+    } else if (std::strcmp(target.plan.string(record.refs[0]), wire::kHostReach) == 0) {
+      verify_host_reach(target, record.step);
     } else if (std::strcmp(target.plan.string(record.refs[0]), wire::kSystemCalls) == 0) {
       // Nothing else would refuse it: a new user namespace is everybody's right.
       must_fail(target, Check::kSystemCallsFiltered, record.step, kernel::unshare(CLONE_NEWUSER), {EPERM});
