@@ -36,6 +36,7 @@ class OutputClasses {
   [[nodiscard]] bool is_library_of(const std::string& path) const;
   bool is_of_another(const std::string& path);
   [[nodiscard]] bool replaces_another_kind(const std::string& path, enforce::promote::Kind kind) const;
+  [[nodiscard]] bool leads_to_output(const std::string& path) const;
   [[nodiscard]] bool shadows_a_module(const std::string& path) const;
   enforce::promote::Class of_declared(const policy::ecosystem::Output& output, const std::string& path) const;
   enforce::promote::Class where_ignored(const std::string& path);

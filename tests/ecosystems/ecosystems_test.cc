@@ -1,7 +1,7 @@
 // What must work, unmodified (SPEC §9.5), with the tools of the distribution and nothing from the network: each as root
 // and as an ordinary user, in a checkout of its own. The twin of each project tries what install and build scripts have
 // tried; the same script does it outside.
-#include "support/promise.h"
+#include "ecosystems/checkout.h"
 
 namespace cordon::test {
 namespace {
@@ -10,70 +10,6 @@ using testing::HasSubstr;
 using testing::Not;
 
 CORDON_PROMISE(Ecosystem);
-
-/// What a build script of a stranger does.
-constexpr const char* kHostile =
-    "cat \"$HOME/.ssh/id_ed25519\" >> stolen 2>/dev/null; echo evil > .git/hooks/post-commit; echo evil > .envrc; "
-    "mkdir -p .vscode && echo evil > .vscode/tasks.json; echo evil >> src/tracked; echo evil > \"$HOME/.bashrc\"";
-
-class Checkout {
- public:
-  explicit Checkout(const Scene& scene) : scene_(scene) {
-    file("src/tracked", "source\n");
-    scene.tree().write("home/.ssh/id_ed25519", "sentinel-key\n", 0600);
-  }
-  void file(const std::string& name, const std::string& content, mode_t mode = 0644) const {
-    scene_.tree().write("work/project/" + name, content, mode);
-  }
-  /// Everything that stands is tracked from here on.
-  void commit() const {
-    const Finished done = outside("git init -q . && git add -A && git -c user.name=a -c user.email=a@b commit -qm x");
-    EXPECT_EQ(done.code, 0) << done;
-    before_ = sources();
-  }
-  [[nodiscard]] Finished outside(const std::string& script) const {
-    return scene_.outside({"/bin/sh", "-c", script}).in(path()).timeout(120'000).run();
-  }
-  [[nodiscard]] Finished run(std::vector<std::string> command, const std::string& below = "") const {
-    command.insert(command.begin(), {"run", "--"});
-    return scene_.cordon(std::move(command)).in(path() + below).timeout(120'000).run();
-  }
-  [[nodiscard]] std::optional<std::string> read(const std::string& name) const {
-    return scene_.tree().read("work/project/" + name);
-  }
-  [[nodiscard]] bool has(const std::string& name) const { return scene_.tree().exists("work/project/" + name); }
-  [[nodiscard]] std::string path() const { return scene_.in_work("project"); }
-
-  /// Sources, hooks and settings are as they were committed, but for these files; nothing was stolen.
-  void expect_untouched(const std::vector<std::string>& but = {}) const {
-    Snapshot now = sources(), then = before_;
-    for (const std::string& name : but) {
-      now.erase("/" + name);
-      then.erase("/" + name);
-    }
-    EXPECT_EQ(then, now) << difference(then, now);
-    EXPECT_FALSE(scene_.tree().exists("home/.bashrc"));
-    for (const char* name : {".envrc", ".vscode", "stolen"}) EXPECT_FALSE(has(name)) << name;
-  }
-
- private:
-  /// All but what a build makes, and git's own index, whose times any look renews.
-  [[nodiscard]] Snapshot sources() const {
-    Snapshot out = snapshot(path());
-    std::erase_if(out, [](const auto& entry) {
-      const std::string& name = entry.first;
-      const auto below = [&](const std::string& directory) {
-        return name == "/" + directory || name.starts_with("/" + directory + "/");
-      };
-      return name.empty() || name == "/.git/index" || below("node_modules") || below("build") || below("target") ||
-             below(".venv") || below("bin");
-    });
-    return out;
-  }
-
-  const Scene& scene_;
-  mutable Snapshot before_;
-};
 
 TEST_P(Ecosystem, MakeBuildsAndKeepsToItsOutputs) {
   const Checkout project(scene);

@@ -193,11 +193,12 @@ Task Desk::task() const {
   out.destination = open_at(workspace_);
   out.scratch = open_at(at("scratch"));
   out.since = since_;
-  out.classify = [](std::string_view path, Kind) {
+  out.classify = [](std::string_view path, Kind kind) {
     const std::string_view name = promote::name_of(path);
     if (name == "node_modules" || name == "target") return Class::kOutput;
     if (name == "package-lock.json") return Class::kLock;
     if (name == "package.json") return Class::kManifest;
+    if (name == "leads" && kind == Kind::kDirectory) return Class::kLeads;
     return name == "secrets" ? Class::kNever : Class::kOther;
   };
   out.shields = {".envrc", ".vscode/tasks.json", ".gitconfig"};

@@ -55,7 +55,7 @@ class Desk {
   /// Runs a script in a real overlay over the workspace, in a user namespace, and waits for it.
   void run(const std::string& script) const;
   /// With these classes: node_modules and target anywhere are outputs, package-lock.json is a lock, package.json a
-  /// manifest.
+  /// manifest; a directory "leads" leads to outputs.
   [[nodiscard]] Task task() const;
   [[nodiscard]] Outcome promote() const;
   [[nodiscard]] Outcome promote(Task task) const;

@@ -62,7 +62,7 @@ TEST(Journal, IsNotBelievedWhereItIsCutOrNamesWhatIsNotBelow) {
 class Replay : public testing::Everybody {};
 INSTANTIATE_TEST_SUITE_P(Everybody, Replay, ::testing::Values(As::kSelf, As::kUser), testing::name_of);
 
-/// One of everything: moved whole, replaced, merged, made and filled, deleted, refused, parted, a lock file.
+/// One of everything: moved whole, replaced, merged, made and filled, led to, deleted, refused, parted, a lock file.
 void set(Desk& desk) {
   desk.file("ws/node_modules/old/file", "old");
   desk.file("ws/target/changes", "old");
@@ -82,9 +82,12 @@ void set(Desk& desk) {
   desk.directory("up/sub/target", 0555);
   desk.file("up/package-lock.json", "new");
   desk.file("up/source.c", "kept");
+  desk.file("up/leads/target/file", "new");
+  desk.file("up/leads/source.c", "kept");
 }
 
 constexpr const char* kDone =
+    "leads 40755\nleads/target 40755\nleads/target/file 100644 'new'\n"
     "node_modules 40755\nnode_modules/new 40755\nnode_modules/new/file 100644 'new'\npackage-lock.json 100644 'new'\n"
     "sub 40755\nsub/target 40555\nsub/target/ro 40555\nsub/target/ro/file 100444 'new'\n"
     "target 40755\ntarget/changes 100644 'new'\ntarget/part 40755\ntarget/part/good 100644 'new'\n";
@@ -106,6 +109,7 @@ bool dies_well(int nth, const Desk& desk) {
   static_cast<void>(desk.promote());
   EXPECT_EQ(desk.listing("ws"), kDone) << "killed at change " << nth;
   EXPECT_EQ(desk.read("up/source.c"), "kept");
+  EXPECT_EQ(desk.read("up/leads/source.c"), "kept");
   EXPECT_TRUE(desk.exists("up/target/part/bad"));
   EXPECT_FALSE(desk.exists("scratch/journal"));
   EXPECT_FALSE(desk.exists("scratch/old"));

@@ -48,7 +48,8 @@ base::Result<void> prepare(const Survey& survey, const Task& task, Work& work) {
 void prune(const Survey& survey, const Task& task) {
   for (std::size_t i = survey.directories.size(); i-- > 1;) {
     const Directory& directory = survey.directories[i];
-    if (directory.counterpart != Counterpart::kMerged || directory.mark != Mark::kNone) continue;
+    const bool only_led = directory.counterpart == Counterpart::kMerged && directory.mark == Mark::kNone;
+    if (!only_led && !is_made_for_outputs(directory)) continue;
     if (const auto above = open_directory(task.upper, directory_of(directory.path)))
       static_cast<void>(kernel::unlinkat(*above, std::string(name_of(directory.path)).c_str(), AT_REMOVEDIR));
   }

@@ -35,6 +35,7 @@ enum class Class : std::uint8_t {
   kOther,     ///< kept; a directory that exists at the destination is looked into, for outputs below
   kNever,     ///< kept, with all below
   kDropped,   ///< neither promoted nor kept: a tool makes it again
+  kLeads,     ///< a directory, new perhaps: made for the outputs in it, of which alone it then holds something
 };
 
 /// `path` is relative to the workspace, without a leading or trailing slash. Of a deletion, `kind` is what would go.

@@ -20,6 +20,7 @@ using testing::Desk;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::Not;
+using ::testing::UnorderedElementsAre;
 using testing::words;
 
 class Promotion : public testing::Everybody {};
@@ -62,6 +63,40 @@ TEST_P(Promotion, FindsOutputsBelowDirectoriesThatAreNone) {
     EXPECT_THAT(words(outcome.promoted), ElementsAre("packages/a/node_modules: promoted"));
     EXPECT_THAT(words(outcome.kept), ElementsAre("packages/new: not-an-output"));
     EXPECT_FALSE(desk.exists("up/packages/a"));  // which only led there
+  });
+}
+
+void make_what_leads(const Desk& desk) {
+  desk.made("up/leads");
+  desk.file("up/leads/target/x", "x", 0600);
+  desk.file("up/leads/leads/target/y");
+  desk.file("up/leads/source");
+  desk.file("up/leads/package-lock.json");
+  desk.file("up/other/leads/target/x");
+  desk.file("up/away/leads/x");
+  desk.made("up/ws/leads");
+}
+
+void expect_only_outputs_led_to(const Desk& desk, const Outcome& outcome) {
+  EXPECT_THAT(words(outcome.promoted), UnorderedElementsAre("leads/target: promoted", "leads/leads/target: promoted"));
+  EXPECT_THAT(words(outcome.kept),
+              UnorderedElementsAre("leads/source: not-an-output", "leads/package-lock.json: not-an-output",
+                                   "other: not-an-output", "away/leads: not-an-output", "away/leads/x: not-an-output",
+                                   "ws: not-an-output"));
+  EXPECT_EQ(desk.listing("ws"),
+            "away 40755\naway/stays 100644 'x'\nleads 40755\nleads/leads 40755\nleads/leads/target 40755\n"
+            "leads/leads/target/y 100644 'x'\nleads/target 40755\nleads/target/x 100600 'x'\n");
+  EXPECT_TRUE(desk.exists("up/leads/source"));
+  EXPECT_FALSE(desk.exists("up/leads/leads")) << "it only led there";
+}
+
+TEST_P(Promotion, MakesANewDirectoryForTheOutputsInItAlone) {
+  as(GetParam(), [] {
+    Desk desk;
+    desk.file("ws/away/stays");
+    desk.begin();
+    make_what_leads(desk);
+    expect_only_outputs_led_to(desk, desk.promote());
   });
 }
 

@@ -151,6 +151,21 @@ void Surveyor::settle() {
     }
     directory.drop = directory.drop || out_.directories[directory.above].drop;
   }
+  drop_what_leads_nowhere();
+}
+
+void Surveyor::drop_what_leads_nowhere() {
+  std::vector<bool> is_filled(out_.directories.size());
+  for (std::size_t i = out_.directories.size(); i-- > 1;) {
+    Directory& directory = out_.directories[i];
+    if (directory.drop) continue;
+    if (is_made_for_outputs(directory) && !is_filled[i] && directory.first == directory.last) {
+      leave(Here{.index = directory.above}, directory.path, Reason::kNotAnOutput);
+      directory.drop = true;
+    } else {
+      is_filled[directory.above] = true;
+    }
+  }
 }
 
 /// A file with a name that is not promoted too could be written through that one later, by the next run perhaps: it

@@ -42,6 +42,11 @@ struct Directory {
   std::uint32_t first = 0, last = 0;  ///< its items
 };
 
+/// New, and there only for outputs in it (Class::kLeads).
+inline bool is_made_for_outputs(const Directory& directory) {
+  return directory.wanted != Class::kOutput && directory.counterpart == Counterpart::kAbsent;
+}
+
 /// An entry that is no directory.
 struct Item {
   enum class Act : std::uint8_t { kPlace, kRemove };

@@ -28,13 +28,18 @@ Sys<Fd> open_file(FdView directory, const char* name) {
 }  // namespace
 
 Class Surveyor::class_of(const Here& here, std::string_view path, Kind kind) const {
-  return at(here).wanted == Class::kOutput ? Class::kOutput : task_.classify(path, kind);
+  const Directory& directory = at(here);
+  if (directory.wanted == Class::kOutput) return Class::kOutput;
+  const Class wanted = task_.classify(path, kind);
+  if (!is_made_for_outputs(directory) || wanted == Class::kOutput || wanted == Class::kLeads) return wanted;
+  return wanted == Class::kDropped ? wanted : Class::kOther;
 }
 
 void Surveyor::on_directory(const Here& here, const Found& found) {
   const Class wanted = class_of(here, found.path, Kind::kDirectory);
   if (wanted == Class::kOutput) return on_output_directory(here, found);
   if (wanted == Class::kDropped) return drop(here, found);
+  if (wanted == Class::kLeads && !found.place) return on_leading_directory(here, found);
   if (wanted == Class::kNever || !found.place || !is_directory(*found.place))
     return leave(here, found.path, Reason::kNotAnOutput);
   if (is_mount(*found.place)) return leave(here, found.path, Reason::kMountAtPlace);
@@ -47,6 +52,16 @@ void Surveyor::on_directory(const Here& here, const Found& found) {
     touched_ = true;
   }
   enter(here, found, {.wanted = Class::kOther, .counterpart = Counterpart::kMerged, .mark = *mark});
+}
+
+/// It does not move: another is made in its place, for what of it arrives.
+void Surveyor::on_leading_directory(const Here& here, const Found& found) {
+  if (found.facts.stx_uid != task_.uid) return leave(here, found.path, Reason::kForeignOwner);
+  const auto opened = open_locked_directory(here.upper, found.name);
+  const auto mark = opened ? overlay_mark(*opened) : Sys<Mark>(base::fail(opened.error()));
+  if (!mark) return leave(here, found.path, Reason::kHostFailed);
+  if (*mark != Mark::kNone && *mark != Mark::kOpaque) return leave(here, found.path, Reason::kUnknownOverlay);
+  enter(here, found, {.wanted = Class::kOther, .counterpart = Counterpart::kAbsent, .whole = false, .mark = *mark});
 }
 
 std::optional<Reason> Surveyor::counterpart_of(const Here& here, const Found& found, Mark mark,

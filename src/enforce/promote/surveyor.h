@@ -41,6 +41,7 @@ class Surveyor {
   Sys<void> list_entries(Here& here);
   void drop_repository(const Here& here);
   void settle();
+  void drop_what_leads_nowhere();
   void drop_all();
   void visit(const Here& here, const char* name, BareRepository& repository);
   void judge(const Here& here, const Found& found, BareRepository& repository);
@@ -50,6 +51,7 @@ class Surveyor {
   // survey_entry.cc
   void on_directory(const Here& here, const Found& found);
   void on_output_directory(const Here& here, const Found& found);
+  void on_leading_directory(const Here& here, const Found& found);
   void on_file(const Here& here, const Found& found);
   void on_link(const Here& here, const Found& found);
   void on_whiteout(const Here& here, const Found& found);

@@ -23,7 +23,7 @@ class Maker {
 
   void add_directory(std::size_t index) {
     const Directory& directory = survey_.directories[index];
-    if (directory.drop || directory.wanted != Class::kOutput) return;
+    if (directory.drop || (directory.wanted != Class::kOutput && !is_made_for_outputs(directory))) return;
     const std::size_t above = index == 0 ? kByNothing : moved_by_[directory.above];
     if (above != kByNothing) {
       moved_by_[index] = above;

@@ -54,6 +54,19 @@ std::optional<OutputMatch> declared_output(std::span<const DeclaredOutput> decla
   return std::nullopt;
 }
 
+std::vector<std::string_view> rests_below(std::span<const DeclaredOutput> declared, std::string_view path) {
+  const auto components = base::split(path, '/');
+  std::vector<std::string_view> out;
+  if (std::ranges::find(components, ".git") != components.end()) return out;
+  for (const DeclaredOutput& one : declared) {
+    const std::string_view name = one.output->name;
+    if (one.output->what != OutputClass::kOutput) continue;
+    for (auto slash = name.find('/'); slash != std::string_view::npos; slash = name.find('/', slash + 1))
+      if (ends_in(components, name.substr(0, slash))) out.push_back(name.substr(slash + 1));
+  }
+  return out;
+}
+
 bool is_temporary(std::span<const NamedText> temporary, std::string_view path) {
   const auto components = base::split(path, '/');
   if (std::ranges::find(components, ".git") != components.end()) return false;

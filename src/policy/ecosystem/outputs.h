@@ -33,6 +33,10 @@ struct OutputMatch {
 std::optional<OutputMatch> declared_output(std::span<const DeclaredOutput> declared, std::string_view path,
                                            EntryKind kind);
 
+/// What is still to come below the directory `path`, where it begins an output of several names: "Debug" and "Release"
+/// at "app/bin".
+std::vector<std::string_view> rests_below(std::span<const DeclaredOutput> declared, std::string_view path);
+
 /// Whether a profile of any ecosystem names such a directory as its output.
 bool is_named_by_a_profile(std::string_view path);
 

@@ -32,6 +32,15 @@ TEST(Outputs, are_found_by_name_anywhere_in_the_workspace) {
   EXPECT_EQ(found("web/.yarn/cache/x.zip"), "web/.yarn/cache of .yarn/cache");
 }
 
+TEST(Outputs, of_several_names_are_begun_by_directories) {
+  const auto of_dotnet = outputs_of({"dotnet"});
+  EXPECT_THAT(rests_below(of_dotnet, "bin"), testing::ElementsAre("Debug", "Release"));
+  EXPECT_THAT(rests_below(of_dotnet, "app/bin"), testing::ElementsAre("Debug", "Release"));
+  for (const char* other : {"app", "bin/Debug", "bin2", "obj", ".git/bin"})
+    EXPECT_THAT(rests_below(of_dotnet, other), testing::IsEmpty()) << other;
+  EXPECT_THAT(rests_below(outputs_of({"rust"}), "bin"), testing::IsEmpty());
+}
+
 TEST(Outputs, the_outermost_one_counts) {
   EXPECT_EQ(found("node_modules/a/node_modules/b"), "node_modules of node_modules");
   EXPECT_EQ(found("node_modules/a/package.json"), "node_modules of node_modules");
