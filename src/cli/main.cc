@@ -16,7 +16,7 @@ using cordon::base::FdView;
 
 /// What is less would end in a fault somewhere, which says nothing. A run touches some 50 KiB of it (Rss of [stack] at
 /// its end), and 128 KiB are what the kernel sets up for a new program.
-constexpr rlim_t kLeastStack = 256 * 1024;
+constexpr rlim_t kLeastStack = rlim_t{256} * 1024;
 
 /// Descriptors 0 to 2 that the caller closed, or else the first file that we open takes their place, and the target
 /// with it. Answers whether standard output was one: what is printed there is then not taken for delivered.

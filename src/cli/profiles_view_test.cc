@@ -9,7 +9,6 @@
 namespace cordon::cli {
 namespace {
 using testing::HasSubstr;
-using testing::Not;
 
 namespace ecosystem = policy::ecosystem;
 

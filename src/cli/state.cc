@@ -82,7 +82,7 @@ base::Result<base::Fd> open_records(const std::string& state_directory, base::Fd
 namespace {
 
 /// Some hundred destinations and names; what is larger is no record of ours.
-constexpr std::size_t kLongestRecord = 8 * 1024 * 1024;
+constexpr std::size_t kLongestRecord = std::size_t{8} << 20U;
 
 base::Result<std::string> read_whole(base::FdView records, const std::string& name) {
   const auto at = [&](const auto& failure) { return base::fail(kernel::error_at(failure.error(), name)); };

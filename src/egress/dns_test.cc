@@ -10,7 +10,6 @@ namespace cordon::egress {
 namespace {
 
 using namespace std::string_literals;
-using policy::network::Address;
 using policy::network::HostName;
 using policy::network::parse_address;
 
@@ -71,7 +70,7 @@ class Dns : public testing::Test {
     out.rcode = at(3) & 0xf;
     out.answers = at(6) << 8 | at(7);
     out.additional = at(10) << 8 | at(11);
-    const std::size_t tail = out.additional * 11;
+    const std::size_t tail = std::size_t{out.additional} * 11;
     if (out.answers == 1) {
       std::size_t record = 12;
       while (at(record) != 0) record += 1 + at(record);

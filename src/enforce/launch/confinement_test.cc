@@ -14,7 +14,6 @@ namespace {
 namespace step = plan::step;
 using testing::act;
 using testing::As;
-using testing::Manner;
 using testing::notify_exec_filter;
 using testing::PlanMaker;
 using testing::refuse_filter;

@@ -16,7 +16,6 @@ namespace {
 
 using testing::act;
 using testing::As;
-using testing::Manner;
 using testing::PlanMaker;
 using testing::run;
 using testing::Scratch;

@@ -17,7 +17,6 @@ using kernel::Errno;
 namespace {
 
 using plan::wire::Op;
-using plan::wire::Phase;
 
 Sys<void> carry_out(Tree& tree, const View& plan, std::size_t index, Channel& control) {
   const Record record = plan.record(index);
