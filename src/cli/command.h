@@ -33,6 +33,9 @@ struct LookedUp {
 };
 LookedUp look_up(const host::Caller& caller, const std::string& word);
 
+/// Why there is nothing to run, where look_up() finds nothing.
+std::optional<Stop> not_found(const host::Caller& caller, const std::string& word);
+
 /// What a view is of, and where its layers lie.
 struct RunView {
   enum class What : std::uint8_t { kWorkspace, kCache, kPrivate, kInstalls };

@@ -36,6 +36,13 @@ LookedUp look_up(const host::Caller& caller, const std::string& word) {
   return out;
 }
 
+std::optional<Stop> not_found(const host::Caller& caller, const std::string& word) {
+  if (look_up(caller, word).is_there) return std::nullopt;
+  return stop(report::refused_usage(
+      "command-not-found", fmt::format("{}: command not found", base::shown(word)),
+      word.contains('/') ? "look at its spelling: no such file is here" : "install it, or name it by its path", {}));
+}
+
 std::string waiting_words(pid_t other, const std::string& workspace) {
   return fmt::format("cordon: waiting for process {}, whose run has the view of {} (--workspace live: without one)\n",
                      other, base::shown(workspace));

@@ -115,6 +115,9 @@ int inspect(Context& context, const Arguments& arguments) {
   if (!posture) return stopped(posture.error());
   auto host = open_host(invocation);
   if (!host) return stopped(host.error());
+  if (arguments.dashes && !arguments.after.empty()) {
+    if (const auto nothing = not_found(invocation.caller, arguments.after.front())) return stopped(*nothing);
+  }
   if (arguments.dashes) return inspect_command(context, arguments, *host, *posture);
   auto opened = open(invocation, host->facts, {arguments.operand(), *posture, arguments.values("--env")});
   if (!opened) return stopped(opened.error());

@@ -117,14 +117,11 @@ base::Result<plan::Plan, Stop> Job::planned() {
 /// The second door.
 base::Result<plan::Plan, Stop> Job::prepare_command() {
   const Invocation& invocation = context_.invocation;
-  if (!look_up(invocation.caller, arguments_.after.empty() ? "" : arguments_.after.front()).is_there &&
-      !arguments_.after.empty()) {
-    refused_code_ = kNotFound;
-    return base::fail(stop(report::refused_usage(
-        "command-not-found", fmt::format("{}: command not found", base::shown(arguments_.after.front())),
-        arguments_.after.front().contains('/') ? "look at its spelling: no such file is here"
-                                               : "install it, or name it by its path",
-        {})));
+  if (!arguments_.after.empty()) {
+    if (auto nothing = not_found(invocation.caller, arguments_.after.front())) {
+      refused_code_ = kNotFound;
+      return base::fail(*std::move(nothing));
+    }
   }
   if (!arguments_.has("--dry-run")) start_launcher_unasked();
   CORDON_TRY(host_, open_host(invocation));

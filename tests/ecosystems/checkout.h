@@ -37,8 +37,9 @@ class Checkout {
   /// evil.sh, which also leaves in a directory of outputs what it read of the key, and that it was run.
   void plant(const std::string& output) const {
     mark_ = output + "/ran";
-    file("evil.sh", "cd \"$(dirname \"$0\")\" || exit 0\nmkdir -p " + output + "\n{ cat \"$HOME/.ssh/id_ed25519\"; echo ran; } > " +
-                        mark_ + " 2>/dev/null\n" + kHostile + "\ntrue\n");
+    file("evil.sh", "cd \"$(dirname \"$0\")\" || exit 0\nmkdir -p " + output +
+                        "\n{ cat \"$HOME/.ssh/id_ed25519\"; echo ran; } > " + mark_ + " 2>/dev/null\n" + kHostile +
+                        "\ntrue\n");
   }
   /// Everything that stands is tracked from here on.
   void commit() const {

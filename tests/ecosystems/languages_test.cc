@@ -14,9 +14,8 @@ TEST_P(LanguageTools, ComposerInstallsFromAPathRepository) {
                R"( {"packagist.org": false}], "require": {"v/lib": "1.0.0"},)"
                R"( "scripts": {"post-autoload-dump": "sh evil.sh"}})"
                "\n");
-  project.file("lib/composer.json",
-               R"({"name": "v/lib", "version": "1.0.0", "autoload": {"psr-4": {"Lib\\": "src/"}}})"
-               "\n");
+  project.file("lib/composer.json", R"({"name": "v/lib", "version": "1.0.0", "autoload": {"psr-4": {"Lib\\": "src/"}}})"
+                                    "\n");
   project.file("lib/src/L.php", "<?php\nnamespace Lib;\nclass L { static function f() { return \"from lib\"; } }\n");
   project.file("main.php", "<?php\nrequire 'vendor/autoload.php';\necho Lib\\L::f(), \"\\n\";\n");
   project.file(".gitignore", "vendor/\n");

@@ -26,8 +26,7 @@ TEST_P(PythonTools, PipBuildsAWheelWithACompiledExtensionFromSource) {
   project.commit();
   const Finished made = project.run({"python3", "-m", "venv", "--system-site-packages", ".venv"});
   EXPECT_EQ(made.code, 0) << made;
-  const Finished installed =
-      project.run({"./.venv/bin/pip", "install", "--no-index", "--no-build-isolation", "."});
+  const Finished installed = project.run({"./.venv/bin/pip", "install", "--no-index", "--no-build-isolation", "."});
   EXPECT_EQ(installed.code, 0) << installed;
   const std::string use = "import ext; print(ext.answer(), ext.__file__.startswith('" + project.path() + "/.venv/'))";
   EXPECT_EQ(project.outside("cd / && " + project.path() + "/.venv/bin/python -c \"" + use + "\"").out, "42 True\n")

@@ -1,5 +1,5 @@
-// uv, rye, rustup, sbt and .NET, which no distribution packages: a stand-in each, which puts files where the tool does and
-// runs a build script where the tool does. Shown is which profile is chosen, what arrives and what does not.
+// uv, rye, rustup, sbt and .NET, which no distribution packages: a stand-in each, which puts files where the tool does
+// and runs a build script where the tool does. Shown is which profile is chosen, what arrives and what does not.
 #include "ecosystems/checkout.h"
 
 namespace cordon::test {
@@ -127,7 +127,8 @@ TEST_P(StandIns, RyeSyncsThroughItsShims) {
 }
 
 // One program under several names; the toolchain that it starts is chosen by its settings or by the project.
-constexpr const char* kRustup = R"sh(chosen=$(sed -n 's/^default_toolchain = "\(.*\)"$/\1/p' "$HOME/.rustup/settings.toml")
+constexpr const char* kRustup =
+    R"sh(chosen=$(sed -n 's/^default_toolchain = "\(.*\)"$/\1/p' "$HOME/.rustup/settings.toml")
 [ ! -e rust-toolchain ] || chosen=$(cat rust-toolchain)
 case ${0##*/} in
   rustup)
@@ -144,14 +145,15 @@ TEST_P(StandIns, RustupStartsTheToolchainThatTheProjectChooses) {
   for (const char* shim : {"cargo", "rustc"}) {
     scene.tree().link(std::string("home/.cargo/bin/") + shim, "rustup");
     for (const char* toolchain : {"stable", "nightly"})
-      scene.tree().write("home/.rustup/toolchains/" + std::string(toolchain) + "/bin/" + shim,
-                         "#!/bin/sh\necho " + std::string(toolchain) + " >> toolchains-used\nexec /usr/bin/" + shim +
-                             " \"$@\"\n",
-                         0755);
+      scene.tree().write(
+          "home/.rustup/toolchains/" + std::string(toolchain) + "/bin/" + shim,
+          "#!/bin/sh\necho " + std::string(toolchain) + " >> toolchains-used\nexec /usr/bin/" + shim + " \"$@\"\n",
+          0755);
   }
   scene.tree().write("home/.rustup/settings.toml", "default_toolchain = \"stable\"\n");
   const Snapshot toolchains = snapshot(scene.home() + "/.rustup");
-  project.file("Cargo.toml", "[package]\nname = \"p\"\nversion = \"0.1.0\"\nedition = \"2021\"\nbuild = \"build.rs\"\n");
+  project.file("Cargo.toml",
+               "[package]\nname = \"p\"\nversion = \"0.1.0\"\nedition = \"2021\"\nbuild = \"build.rs\"\n");
   project.file("build.rs",
                "fn main() { let _ = std::process::Command::new(\"sh\").arg(\"evil.sh\").status(); "
                "let home = std::env::var(\"HOME\").unwrap(); for name in [\"/.cargo/bin/cargo\", "
@@ -174,7 +176,8 @@ TEST_P(StandIns, RustupStartsTheToolchainThatTheProjectChooses) {
 }
 
 // As sdkman installs it; sbt boots itself into the home, and builds its build before the project.
-constexpr const char* kSbt = R"sh(for place in "$HOME/.sbt/boot" "$HOME/.ivy2/local" "$HOME/.cache/coursier/v1/https"; do
+constexpr const char* kSbt =
+    R"sh(for place in "$HOME/.sbt/boot" "$HOME/.ivy2/local" "$HOME/.cache/coursier/v1/https"; do
   [ ! -e "$place/one.jar" ] || echo cached
   mkdir -p "$place"
   echo jar > "$place/one.jar"
@@ -193,7 +196,8 @@ TEST_P(StandIns, SbtBuildsItsBuildAndTheProject) {
   tool(".sdkman/candidates/sbt/current/bin/sbt", kSbt);
   project.file("build.sbt", "name := \"p\"\n");
   project.file("project/build.properties", "sbt.version=1\n");
-  project.file("src/A.java", "public class A { public static void main(String[] a) { System.out.println(\"java\"); } }\n");
+  project.file("src/A.java",
+               "public class A { public static void main(String[] a) { System.out.println(\"java\"); } }\n");
   project.plant("target");
   project.commit();
   EXPECT_EQ(profiles_of(project, {"sbt", "compile"}), "profiles   java (command sbt)");

@@ -324,6 +324,9 @@ TEST_P(CommandMode, CodesAreTheCommandsOwnAndOfAShell) {
   const Finished missing = scene.cordon({"run", "--", "no-such-command"}).in(project.path()).run();
   EXPECT_EQ(missing.code, 127) << missing;
   EXPECT_THAT(missing.err, HasSubstr("no-such-command: command not found"));
+  const Finished inspected = scene.cordon({"inspect", "--", "no-such-command"}).in(project.path()).run();
+  EXPECT_EQ(inspected.code, 125) << inspected;
+  EXPECT_THAT(inspected.err, HasSubstr("no-such-command: command not found"));
   scene.tree().write("work/project/plain", "text", 0644);
   const Finished plain = scene.cordon({"run", "--", "./plain"}).in(project.path()).run();
   EXPECT_EQ(plain.code, 126) << plain;
