@@ -17,10 +17,10 @@ namespace {
 using plan::Feature;
 
 /// What the namespace engine rests on and the other does not.
-constexpr std::array kOfNamespaces = {
-    Feature::kUserNamespace, Feature::kMountNamespace,  Feature::kPidNamespace, Feature::kNetNamespace,
-    Feature::kIpcNamespace,  Feature::kUtsNamespace,    Feature::kProcMount,    Feature::kTmpfsMount,
-    Feature::kDevptsMount,   Feature::kCgroupNamespace, Feature::kMountApi};
+constexpr std::array kOfNamespaces = {Feature::kUserNamespace,   Feature::kMountNamespace, Feature::kPidNamespace,
+                                      Feature::kNetNamespace,    Feature::kIpcNamespace,   Feature::kUtsNamespace,
+                                      Feature::kProcMount,       Feature::kTmpfsMount,     Feature::kDevptsMount,
+                                      Feature::kCgroupNamespace, Feature::kMountApi};
 
 }  // namespace
 
@@ -29,15 +29,14 @@ base::Result<policy::EngineChoice, Stop> engine_asked(const Arguments& arguments
   if (asked.empty() || asked == "auto") return policy::EngineChoice::kAuto;
   if (asked == "namespace") return policy::EngineChoice::kNamespace;
   if (asked == "landlock") return policy::EngineChoice::kLandlock;
-  return base::fail(stop(report::refused_usage("unknown-engine", fmt::format("--engine {} is none", base::shown(asked)),
-                                               "--engine auto, namespace or landlock",
-                                               usage_line(*arguments.command, 78))));
+  return base::fail(
+      stop(report::refused_usage("unknown-engine", fmt::format("--engine {} is none", base::shown(asked)),
+                                 "--engine auto, namespace or landlock", usage_line(*arguments.command, 78))));
 }
 
 std::optional<Feature> lacks_namespaces(const plan::HostFacts& facts) {
-  const auto found = std::ranges::find_if(kOfNamespaces, [&](Feature feature) {
-    return facts.feature(feature).state == plan::Availability::kNo;
-  });
+  const auto found = std::ranges::find_if(
+      kOfNamespaces, [&](Feature feature) { return facts.feature(feature).state == plan::Availability::kNo; });
   return found == kOfNamespaces.end() ? std::nullopt : std::optional(*found);
 }
 
@@ -60,11 +59,12 @@ plan::Note chosen_note(const plan::HostFacts& facts) {
     why = fmt::format("{} failed ({})", fact.operation.empty() ? plan::feature_name(*feature) : fact.operation,
                       base::errno_name(fact.code));
   }
-  return {.code = "engine-chosen",
-          .text = fmt::format("{}, so Landlock alone holds this run (engine landlock); cordon doctor says what that does "
-                              "not hold",
-                              why),
-          .at = {}};
+  return {
+      .code = "engine-chosen",
+      .text = fmt::format("{}, so Landlock alone holds this run (engine landlock); cordon doctor says what that does "
+                          "not hold",
+                          why),
+      .at = {}};
 }
 
 plan::Refusal both(plan::Refusal namespaces, plan::Refusal landlock) {

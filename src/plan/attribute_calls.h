@@ -1,6 +1,6 @@
-// Calls that change a file's mode, owner, times or extended attributes: Landlock has no right for them, so that a target
-// without a mount namespace could make them on any file of its user's. In the landlock engine the supervisor makes them
-// for the target (Plan::serves_attributes), where the file lies in what is granted for writing.
+// Calls that change a file's mode, owner, times or extended attributes: Landlock has no right for them, so that a
+// target without a mount namespace could make them on any file of its user's. In the landlock engine the supervisor
+// makes them for the target (Plan::serves_attributes), where the file lies in what is granted for writing.
 //
 // The planner's filter names them by these names, the supervisor knows them by number. Newer forms that only flags or a
 // structure in memory tell apart from these (fchmodat2, setxattrat, removexattrat, file_setattr) are ENOSYS: libc and

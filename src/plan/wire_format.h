@@ -1,5 +1,5 @@
-// What the bytes of a plan are (wire.h): header, records, ops, and the shape of each op. Constants and plain structures;
-// nothing here reads or checks.
+// What the bytes of a plan are (wire.h): header, records, ops, and the shape of each op. Constants and plain
+// structures; nothing here reads or checks.
 #pragma once
 
 #include <sched.h>
@@ -9,7 +9,6 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-
 
 namespace cordon::plan::wire {
 

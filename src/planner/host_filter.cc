@@ -21,25 +21,25 @@ constexpr std::uint64_t kLow32 = 0xffffffff;
 constexpr std::uint64_t kTypeMask = 0xf;  // of a socket's type; above it are SOCK_NONBLOCK and SOCK_CLOEXEC
 
 // What another process of the same user can be reached by. Landlock closes ptrace and its kind as well.
-constexpr std::array kReach = std::to_array<const char*>(
-    {"ptrace", "process_vm_readv", "process_vm_writev", "process_madvise", "process_mrelease", "kcmp", "pidfd_getfd",
-     "move_pages", "migrate_pages"});
+constexpr std::array kReach =
+    std::to_array<const char*>({"ptrace", "process_vm_readv", "process_vm_writev", "process_madvise",
+                                "process_mrelease", "kcmp", "pidfd_getfd", "move_pages", "migrate_pages"});
 // Objects that belong to the IPC namespace, which is the host's.
-constexpr std::array kIpc = std::to_array<const char*>(
-    {"shmget", "shmat", "shmctl", "semget", "semop", "semtimedop", "semctl", "msgget", "msgsnd", "msgrcv", "msgctl",
-     "mq_open", "mq_unlink"});
+constexpr std::array kIpc =
+    std::to_array<const char*>({"shmget", "shmat", "shmctl", "semget", "semop", "semtimedop", "semctl", "msgget",
+                                "msgsnd", "msgrcv", "msgctl", "mq_open", "mq_unlink"});
 constexpr std::array kSignals = std::to_array<const char*>(
     {"kill", "tkill", "tgkill", "rt_sigqueueinfo", "rt_tgsigqueueinfo", "pidfd_send_signal"});
-constexpr std::array kOfAProcess = std::to_array<const char*>(
-    {"sched_setparam", "sched_setscheduler", "sched_setattr", "sched_setaffinity"});
+constexpr std::array kOfAProcess =
+    std::to_array<const char*>({"sched_setparam", "sched_setscheduler", "sched_setattr", "sched_setaffinity"});
 
 /// Newer forms of the calls of plan/attribute_calls.h, and what sets a file's flags: the same number everywhere.
 struct Newer {
   const char* name;
   std::uint32_t number;
 };
-constexpr std::array kNewer = std::to_array<Newer>(
-    {{"fchmodat2", 452}, {"setxattrat", 463}, {"removexattrat", 466}, {"file_setattr", 469}});
+constexpr std::array kNewer =
+    std::to_array<Newer>({{"fchmodat2", 452}, {"setxattrat", 463}, {"removexattrat", 466}, {"file_setattr", 469}});
 
 template <class Names>
 void close_all(Builder& builder, const Names& names) {

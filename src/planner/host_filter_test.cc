@@ -36,8 +36,7 @@ class HostReach : public ::testing::TestWithParam<Machine> {
   }
   int number(const char* name) { return seccomp_syscall_resolve_name_rewrite(GetParam().scmp, name); }
 
-  std::vector<std::uint8_t> usual_ =
-      host_filter(GetParam().name, {.signals_scoped = true, .attributes_served = true});
+  std::vector<std::uint8_t> usual_ = host_filter(GetParam().name, {.signals_scoped = true, .attributes_served = true});
   std::vector<std::uint8_t> least_ = host_filter(GetParam().name, {});
 };
 
@@ -46,8 +45,8 @@ INSTANTIATE_TEST_SUITE_P(OnEachMachine, HostReach, ::testing::ValuesIn(kMachines
 
 TEST_P(HostReach, OrdinaryCallsGoOn) {
   ASSERT_FALSE(usual_.empty());
-  for (const char* name : {"read", "write", "openat", "execve", "mmap", "futex", "kill", "tgkill", "pidfd_open", "wait4",
-                           "fchmod", "utimensat", "flock", "inotify_init1"})
+  for (const char* name : {"read", "write", "openat", "execve", "mmap", "futex", "kill", "tgkill", "pidfd_open",
+                           "wait4", "fchmod", "utimensat", "flock", "inotify_init1"})
     EXPECT_EQ(call(name), kAllow) << name;
 }
 
@@ -58,8 +57,8 @@ TEST_P(HostReach, NoSocketIsMadeButAPairThatIsJoinedForGood) {
   for (const unsigned type : {unsigned{SOCK_STREAM}, unsigned{SOCK_SEQPACKET},
                               unsigned{SOCK_STREAM} | unsigned{SOCK_CLOEXEC} | unsigned{SOCK_NONBLOCK}})
     EXPECT_EQ(call("socketpair", {AF_UNIX, type, 0}), kAllow) << type;
-  for (const unsigned type : {unsigned{SOCK_DGRAM}, unsigned{SOCK_RAW}, unsigned{SOCK_RDM},
-                              unsigned{SOCK_DGRAM} | unsigned{SOCK_CLOEXEC}})
+  for (const unsigned type :
+       {unsigned{SOCK_DGRAM}, unsigned{SOCK_RAW}, unsigned{SOCK_RDM}, unsigned{SOCK_DGRAM} | unsigned{SOCK_CLOEXEC}})
     EXPECT_EQ(call("socketpair", {AF_UNIX, type, 0}), error(EPROTONOSUPPORT)) << type;
   EXPECT_EQ(call("socketpair", {AF_UNIX, SOCK_DGRAM | kUpperHalf, 0}), error(EPROTONOSUPPORT));
   EXPECT_EQ(call("socketpair", {AF_INET, SOCK_STREAM, 0}), error(EAFNOSUPPORT));

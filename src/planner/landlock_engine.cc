@@ -199,7 +199,8 @@ const Mount* writable_around(const Arranged& arranged, const std::string& path) 
 /// not look for.
 bool is_looked_for(const Mount& hold, const Mount& around) {
   if (parent_of(hold.path) != around.path || hold.want->hidden_when_made) return false;
-  constexpr std::array kOfGit = std::to_array<std::string_view>({".git", "HEAD", "commondir", "config", "objects", "refs"});
+  constexpr std::array kOfGit =
+      std::to_array<std::string_view>({".git", "HEAD", "commondir", "config", "objects", "refs"});
   const std::string_view name = name_of(hold.path);
   if (std::ranges::find(kOfGit, name) != kOfGit.end()) return true;
   policy::shield::Texts texts;
@@ -232,8 +233,8 @@ void check_write_grants(Draft& draft, const Arranged& arranged) {
 
 void add_private_directory(Draft& draft, const Identity& identity, std::uint64_t handled) {
   const plan::PathFact* parent = fact_of(draft.facts, kTemporary);
-  const bool usable = parent != nullptr && parent->state == plan::PathState::kPresent && is_directory(*parent) &&
-                      parent->hops.empty();
+  const bool usable =
+      parent != nullptr && parent->state == plan::PathState::kPresent && is_directory(*parent) && parent->hops.empty();
   if (!usable) {
     draft.refuse(Code::kPathCannotBeChecked, {}, "/tmp, where the run's own directory is made, cannot be used",
                  "make /tmp a directory that you can write to");
@@ -268,6 +269,7 @@ void say_what_is_not_held(Draft& draft) {
   }
   if (!scopes_signals(draft.facts)) lack(draft, "no-signals", "Linux 6.12 or later");
   if (lacks(draft.facts, Feature::kUserNotification)) lack(draft, "no-attributes");
+  if (draft.facts.uid != 0) lack(draft, "bounding-set");
   if (exec_listed(draft.policy)) lack(draft, "loader-starts");
   if (!draft.policy.command) return;
   lack(draft, "no-views");
@@ -360,6 +362,7 @@ void set_private_places(const Draft& draft, Environment& environment) {
     environment.entries.push_back(prefix + value);
   };
   set("HOME", own + "/home");
+  set("GIT_CONFIG_NOSYSTEM", "1");  // git gives up where it may not read what stands in /etc
   for (const std::string_view name : {"TMPDIR", "TMP", "TEMP"}) set(name, own + "/tmp");
   std::ranges::sort(environment.entries);
   environment.home = own + "/home";

@@ -35,8 +35,8 @@ void check_engine(Draft& draft);
 
 /// First step of the plan.
 void start_warden(Draft& draft, const Identity& identity);
-/// A Grant for each object, and the private directory; refuses what is hidden or held in a write grant. The answer is to
-/// be a step once the target has given up its powers.
+/// A Grant for each object, and the private directory; refuses what is hidden or held in a write grant. The answer is
+/// to be a step once the target has given up its powers.
 plan::step::Landlock grant_on_host(Draft& draft, const Identity& identity, const Arranged& arranged,
                                    const Program& program, std::span<const std::string> listed);
 /// HOME and the directory for temporary files are the run's own.

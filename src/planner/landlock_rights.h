@@ -35,5 +35,4 @@ inline constexpr std::size_t kMostSiblings = 1'024;
 inline constexpr int kScopingAbi = 6;
 inline constexpr int kLeastAbi = 2;  // ABI 1 refuses every rename and link from one directory to another
 
-
 }  // namespace cordon::planner

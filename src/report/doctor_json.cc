@@ -33,8 +33,7 @@ Json engines_json(const Doctor& doctor) {
   out["engines"] = Json::array();
   for (const EngineLine& one : doctor.engines) out["engines"].push_back(engine_json(one));
   out["landlock_engine_does_not_hold"] = Json::array();
-  for (const plan::NotHeld& one : plan::not_held())
-    out["landlock_engine_does_not_hold"].push_back(not_held_json(one));
+  for (const plan::NotHeld& one : plan::not_held()) out["landlock_engine_does_not_hold"].push_back(not_held_json(one));
   return out;
 }
 

@@ -13,9 +13,8 @@
 #include "act.h"
 
 #define NUMBER {BPF_LD | BPF_W | BPF_ABS, 0, 0, offsetof(struct seccomp_data, nr)}
-#define DENY(number, code)                                \
-  {BPF_JMP | BPF_JEQ | BPF_K, 0, 1, (unsigned)(number)}, \
-      {BPF_RET | BPF_K, 0, 0, SECCOMP_RET_ERRNO | (code)}
+#define DENY(number, code) \
+  {BPF_JMP | BPF_JEQ | BPF_K, 0, 1, (unsigned)(number)}, { BPF_RET | BPF_K, 0, 0, SECCOMP_RET_ERRNO | (code) }
 
 int run_in_container(char** argv) {
   struct sock_filter code[] = {

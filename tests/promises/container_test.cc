@@ -1,5 +1,5 @@
-// Promise: in a stock container (no user namespaces, mounts refused, clone3 unknown, /proc partly masked) a manifest and
-// a command run all the same, held by Landlock alone, and say so. Nothing is silently weaker, and --strict refuses.
+// Promise: in a stock container (no user namespaces, mounts refused, clone3 unknown, /proc partly masked) a manifest
+// and a command run all the same, held by Landlock alone, and say so. Nothing is silently weaker, and --strict refuses.
 
 #include <sched.h>
 #include <sys/mount.h>
@@ -78,7 +78,8 @@ TEST_P(Container, ACommandBuildsInItsOutputsAndNowhereElse) {
   scene.tree().write("work/proj/Makefile",
                      "build/hello: hello.c\n\tmkdir -p build && cc -o build/hello hello.c && ./build/hello\n"
                      "spoil:\n\techo x >> hello.c\n");
-  scene.tree().write("work/proj/hello.c", "#include <stdio.h>\nint main(void) { puts(\"hello from make\"); return 0; }\n");
+  scene.tree().write("work/proj/hello.c",
+                     "#include <stdio.h>\nint main(void) { puts(\"hello from make\"); return 0; }\n");
   scene.tree().write("home/.ssh/id_rsa", "key");
   const auto make = [&](std::vector<std::string> words) {
     words.insert(words.begin(), {"run", "--"});
@@ -96,7 +97,8 @@ TEST_P(Container, ACommandBuildsInItsOutputsAndNowhereElse) {
 }
 
 TEST_P(Container, ACommandRunsTheProjectsTests) {
-  scene.tree().write("work/js/package.json", R"({"name": "a", "version": "1.0.0", "scripts": {"test": "node test.js"}})");
+  scene.tree().write("work/js/package.json",
+                     R"({"name": "a", "version": "1.0.0", "scripts": {"test": "node test.js"}})");
   scene.tree().write("work/js/test.js",
                      "const fs = require('fs');\n"
                      "fs.writeFileSync(require('os').tmpdir() + '/t', 'x');\n"

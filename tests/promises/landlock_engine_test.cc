@@ -84,9 +84,8 @@ TEST_P(LandlockEngine, ALinkOutOfTheGrantLeadsNoModeOutOfIt) {
   scene.tree().link("work/out/link", work("in/b"));
   const std::string script = "chmod 0600 " + work("out/link") + "; cd " + work("out") + "; chmod 0600 ../in/b; chmod " +
                              "0600 link; exec 3<" + work("in/b") + "; chmod 0600 /proc/self/fd/3; chmod 0600 /dev/fd/3";
-  const std::string manifest =
-      "entrypoint: /bin/sh\n" + list("args", {"-c", script}) + list("read", {"./in"}) + list("write", {"./out"}) +
-      "exec: all\n";
+  const std::string manifest = "entrypoint: /bin/sh\n" + list("args", {"-c", script}) + list("read", {"./in"}) +
+                               list("write", {"./out"}) + "exec: all\n";
   static_cast<void>(scene.sandboxed(manifest, {"--engine", "landlock"}));
   const auto mode = [&] { return std::filesystem::status(work("in/b")).permissions(); };
   EXPECT_EQ(mode(), std::filesystem::perms(0644));
@@ -97,12 +96,14 @@ TEST_P(LandlockEngine, ALinkOutOfTheGrantLeadsNoModeOutOfIt) {
 TEST_P(LandlockEngine, ToolsThatChangeModesWorkInTheGrant) {
   scene.tree().write("work/src.sh", "#!/bin/sh\necho built\n", 0644);
   scene.tree().make_directory("work/out");
-  const std::string script = "umask 022; cp src.sh out/x && chmod +x out/x && ./out/x && cp -p out/x out/y && " +
-                             std::string("tar -C out -cf out/a.tar x y && mkdir out/z && tar -C out/z -xf out/a.tar && ") +
-                             "ls -l out/z && touch -d @86400 out/z/x && stat -c %Y out/z/x";
-  const Finished run = scene.sandboxed("entrypoint: /bin/sh\n" + list("args", {"-c", "cd " + scene.work() + "; " + script}) +
-                                           list("read", {"./src.sh"}) + list("write", {"./out"}) + "exec: all\n",
-                                       {"--engine", "landlock"});
+  const std::string script =
+      "umask 022; cp src.sh out/x && chmod +x out/x && ./out/x && cp -p out/x out/y && " +
+      std::string("tar -C out -cf out/a.tar x y && mkdir out/z && tar -C out/z -xf out/a.tar && ") +
+      "ls -l out/z && touch -d @86400 out/z/x && stat -c %Y out/z/x";
+  const Finished run =
+      scene.sandboxed("entrypoint: /bin/sh\n" + list("args", {"-c", "cd " + scene.work() + "; " + script}) +
+                          list("read", {"./src.sh"}) + list("write", {"./out"}) + "exec: all\n",
+                      {"--engine", "landlock"});
   EXPECT_EQ(run.code, 0) << run;
   EXPECT_TRUE(run.says("built")) << run;
   EXPECT_TRUE(run.says("86400")) << run;
@@ -152,9 +153,8 @@ TEST_P(LandlockEngine, KillNineOfCordonLeavesNoProcessAndNoDirectory) {
   scene.tree().make_directory("work/out");
   const std::string script =
       "cd " + scene.work() + "; echo $TMPDIR > out/place; ./act daemon=" + marker + "; echo > out/ready; sleep 300";
-  const std::string manifest =
-      scene.approved("entrypoint: /bin/sh\n" + list("args", {"-c", script}) + list("read", {"./act"}) +
-                     list("write", {"./out"}) + "exec: all\n");
+  const std::string manifest = scene.approved("entrypoint: /bin/sh\n" + list("args", {"-c", script}) +
+                                              list("read", {"./act"}) + list("write", {"./out"}) + "exec: all\n");
   Running run = scene.cordon({"run", "--engine", "landlock", manifest}).start();
   for (int i = 0; i < 500 && !scene.tree().exists("work/out/ready"); ++i) ::usleep(10'000);
   ASSERT_TRUE(scene.tree().exists("work/out/ready")) << run.wait();
@@ -174,9 +174,9 @@ TEST_P(LandlockEngine, WhateverIsLeftInThePrivateDirectoryGoes) {
       "echo $TMPDIR > " + scene.in_work("out/place") +
       "; cd $TMPDIR; mkdir -p a/b/c/d; i=0; d=deep; while [ $i -lt 300 ]; do mkdir $d; cd $d; i=$((i+1)); done; "
       "cd $TMPDIR; ln -s / root; mkdir shut; touch shut/f; chmod 0 shut; echo $HOME > h; mkfifo p; exit 6";
-  const Finished run = scene.sandboxed(
-      "entrypoint: /bin/sh\n" + list("args", {"-c", script}) + list("write", {"./out"}) + "exec: all\n",
-      {"--engine", "landlock"});
+  const Finished run =
+      scene.sandboxed("entrypoint: /bin/sh\n" + list("args", {"-c", script}) + list("write", {"./out"}) + "exec: all\n",
+                      {"--engine", "landlock"});
   EXPECT_EQ(run.code, 6) << run;
   EXPECT_THAT(private_directory(scene), StartsWith("/tmp/cordon-"));
   EXPECT_FALSE(std::filesystem::exists(private_directory(scene))) << private_directory(scene);
@@ -216,14 +216,30 @@ TEST_P(LandlockEngine, WhatItCannotHoldRefuses) {
 
 TEST_P(LandlockEngine, ShieldedNamesThatAreMadeAreReported) {
   scene.tree().make_directory("work/out");
-  const std::string script = "mkdir out/.vscode; echo x > out/.vscode/tasks.json; echo x > out/.envrc; echo x > out/unremarkable";
-  const Finished run = scene.sandboxed("entrypoint: /bin/sh\n" + list("args", {"-c", "cd " + scene.work() + "; " + script}) +
-                                           list("write", {"./out"}) + "exec: all\n",
-                                       {"--engine", "landlock"});
+  const std::string script =
+      "mkdir out/.vscode; echo x > out/.vscode/tasks.json; echo x > out/.envrc; echo x > out/unremarkable";
+  const Finished run =
+      scene.sandboxed("entrypoint: /bin/sh\n" + list("args", {"-c", "cd " + scene.work() + "; " + script}) +
+                          list("write", {"./out"}) + "exec: all\n",
+                      {"--engine", "landlock"});
   EXPECT_TRUE(run.says("absent-names")) << run;
   EXPECT_TRUE(run.says(".envrc")) << run;
   EXPECT_TRUE(run.says("tasks.json")) << run;
   EXPECT_FALSE(run.says("unremarkable")) << run;
+}
+
+TEST_P(LandlockEngine, ExecAsAListRefusesAndAcceptedHoldsByExecve) {
+  const std::string manifest = "entrypoint: /bin/sh\n" +
+                               list("args", {"-c", "ls /etc/ssl/certs > /dev/null && echo listed; id || echo kept"}) +
+                               "exec: [/bin/ls]\n";
+  const Finished refused = scene.sandboxed(manifest, {"--engine", "landlock"});
+  EXPECT_EQ(refused.code, 125) << refused;
+  EXPECT_TRUE(refused.says("loader-starts")) << refused;
+  const Finished run = scene.sandboxed(manifest, {"--engine", "landlock", "--allow-degraded"});
+  EXPECT_TRUE(run.says("listed")) << run;
+  EXPECT_TRUE(run.says("kept")) << run;
+  EXPECT_FALSE(run.says("uid=")) << run;
+  EXPECT_TRUE(run.says("loader-starts")) << "it is said" << run;
 }
 
 TEST_P(LandlockEngine, ExecNoneIsClosed) {

@@ -17,8 +17,7 @@ namespace step = plan::step;
 using wire::Fault;
 using wire::Op;
 
-const plan::FileId kDirectoryId{
-    .device = 66, .inode = 77, .type = S_IFDIR, .has_birth_time = true, .birth_ns = 5};
+const plan::FileId kDirectoryId{.device = 66, .inode = 77, .type = S_IFDIR, .has_birth_time = true, .birth_ns = 5};
 
 plan::Plan on_host() {
   plan::Plan plan;

@@ -33,7 +33,7 @@ struct Shape {
   Act act;
   int directory;  ///< of a descriptor that `path` starts from, or is the object itself where there is no path
   int path;
-  int first;      ///< the first argument that says what is to be changed
+  int first;  ///< the first argument that says what is to be changed
   int flags = -1;
   bool follows = true;
 };
@@ -195,8 +195,7 @@ class Serving {
 
   [[nodiscard]] std::string place_of_object() const {
     std::array<char, PATH_MAX> text{};
-    const auto length =
-        kernel::readlinkat(kernel::kHere, fmt::format("/proc/self/fd/{}", object_.get()).c_str(), text);
+    const auto length = kernel::readlinkat(kernel::kHere, fmt::format("/proc/self/fd/{}", object_.get()).c_str(), text);
     return length && *length < text.size() ? std::string(text.data(), *length) : std::string();
   }
 

@@ -1,5 +1,5 @@
-// Applied is not verified, in the landlock engine: the host's own file system, processes and network are there, and must
-// be out of reach.
+// Applied is not verified, in the landlock engine: the host's own file system, processes and network are there, and
+// must be out of reach.
 #include "enforce/launch/program/target.h"
 #include "enforce/launch/program/warden.h"
 #include "kernel/net.h"
