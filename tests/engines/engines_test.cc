@@ -22,8 +22,8 @@ namespace cordon::test {
 namespace {
 
 // Suites of what a run may do. The others are about manifests, approvals and configuration, which no engine changes;
-// about ways out, exec as a list, views and shields in what is granted for writing, which this engine refuses as a whole
-// (promises/landlock_engine_test.cc says what is left of them).
+// about ways out, exec as a list, views and shields in what is granted for writing, which this engine refuses as a
+// whole (promises/landlock_engine_test.cc says what is left of them).
 constexpr const char* kSuites =
     "As/Filesystem.*:As/Mounted.*:As/Proc.*:As/Privileges.*:As/Reach.*:As/Init.*:As/Exec.*:As/Network.*:"
     "As/SetId.*:As/Environment.*:As/StandardDevices.*:As/Ending.*:As/Terminal.*:As/ExitCode.*:As/Limits.*:As/Traces.*:"
