@@ -12,15 +12,21 @@ using enum Missing;
 
 constexpr std::array kNotHeld = std::to_array<NotHeld>({
     {"metadata-visible", Layer::kFilesystem, kAlways,
-     "names that are known, sizes, owners and times of files that are not granted can be told; a path that does not "
-     "exist is not told from one that is denied by its error"},
+     "whether a file that is not granted exists, its size, owner, mode and times can be told by who knows its name"},
+    {"other-errors", Layer::kFilesystem, kAlways,
+     "what is hidden or not there says EACCES, where the other engine says ENOENT; some calls are refused by other "
+     "errors too"},
+    {"host-mounts", Layer::kFilesystem, kAlways,
+     "file systems are the host's own, with their table, their devices and their set-id programs, which give nothing"},
     {"host-settings-visible", Layer::kFilesystem, kAlways,
      "the host's own /etc/passwd, group, hosts and nsswitch.conf are read, not ones made for the run"},
     {"no-private-tmp", Layer::kFilesystem, kAlways,
      "/tmp is not there; TMPDIR and HOME lead to directories of the run's own"},
     {"written-code", Layer::kExec, kAlways, "what the target writes can be mapped as code, and started by a loader"},
     {"processes-visible", Layer::kProcesses, kAlways,
-     "names, command lines and numbers of the host's processes can be read in /proc; they cannot be touched"},
+     "/proc is the host's: names, command lines and numbers of its processes, and names of keys, can be read; nothing "
+     "in "
+     "it can be written, not even the target's own files"},
     {"names-not-own", Layer::kProcesses, kAlways,
      "the target has no process, host or IPC names of its own: IPC objects are closed instead"},
     {"warden-killed", Layer::kProcesses, kAlways,
@@ -35,6 +41,8 @@ constexpr std::array kNotHeld = std::to_array<NotHeld>({
      "writing; the report names those that were"},
     {"no-signals", Layer::kProcesses, kSometimes,
      "Landlock cannot keep signals inside here (it can from Linux 6.12 on), so no process can send any"},
+    {"bounding-set", Layer::kPrivileges, kSometimes,
+     "an ordinary user cannot empty the bounding set of capabilities: that none is gained rests on no_new_privs alone"},
     {"no-attributes", Layer::kFilesystem, kSometimes,
      "modes, owners, times and extended attributes of files cannot be changed at all: calls cannot be notified here"},
     {"loader-starts", Layer::kExec, kSometimes,

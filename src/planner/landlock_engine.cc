@@ -269,6 +269,7 @@ void say_what_is_not_held(Draft& draft) {
   }
   if (!scopes_signals(draft.facts)) lack(draft, "no-signals", "Linux 6.12 or later");
   if (lacks(draft.facts, Feature::kUserNotification)) lack(draft, "no-attributes");
+  if (draft.facts.uid != 0) lack(draft, "bounding-set");
   if (exec_listed(draft.policy)) lack(draft, "loader-starts");
   if (!draft.policy.command) return;
   lack(draft, "no-views");
@@ -370,6 +371,7 @@ void set_private_places(const Draft& draft, Environment& environment) {
     environment.entries.push_back(prefix + value);
   };
   set("HOME", own + "/home");
+  set("GIT_CONFIG_NOSYSTEM", "1");  // git gives up where it may not read what stands in /etc
   for (const std::string_view name : {"TMPDIR", "TMP", "TEMP"}) set(name, own + "/tmp");
   std::ranges::sort(environment.entries);
   environment.home = own + "/home";

@@ -129,6 +129,27 @@ TEST_P(Container, DoctorSaysWhyAndWhatIsNotHeld) {
   EXPECT_THAT(json.out, HasSubstr("landlock_engine_does_not_hold")) << json;
 }
 
+// By the kernel's own switch, in a namespace of the test's.
+TEST_P(Container, WhereUserNamespacesAreSwitchedOffARunIsHeldToo) {
+  scene.tree().write("home/secret.txt", "s");
+  const std::string secret = "read=" + scene.tree().path("home/secret.txt");
+  const std::string manifest = scene.approved(act_manifest({secret, "socket=2,1,0", "show-ids"}));
+  const auto switched_off = [&](const std::string& command) {
+    return scene
+        .outside({"unshare", "-U", "--map-root-user", "sh", "-c",
+                  "echo 0 > /proc/sys/user/max_user_namespaces && exec " + command})
+        .env("XDG_CACHE_HOME", scene.tree().path("home/cache-off"))
+        .run();
+  };
+  const Finished run = switched_off(programs().cordon + " run --allow-unapproved " + manifest);
+  EXPECT_EQ(run.code, 0) << run;
+  EXPECT_EQ(verdict(run, secret), "DENIED EACCES") << run;
+  EXPECT_EQ(verdict(run, "socket=2,1,0"), "DENIED EAFNOSUPPORT") << run;
+  EXPECT_TRUE(run.says("so Landlock alone holds this run")) << run;
+  const Finished bare = switched_off(scene.in_work("act") + " " + secret);
+  EXPECT_EQ(verdict(bare, secret), "ALLOWED") << "the control, bare" << bare;
+}
+
 TEST_P(Container, InspectAndValidateReachTheSameVerdict) {
   const std::string manifest = scene.approved(act_manifest({"exit=0"}));
   const Finished inspect = contained({"inspect", manifest}).run();

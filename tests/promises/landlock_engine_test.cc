@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include <filesystem>
+#include <fstream>
 
 #include "support/promise.h"
 
@@ -168,6 +169,28 @@ TEST_P(LandlockEngine, KillNineOfCordonLeavesNoProcessAndNoDirectory) {
   EXPECT_FALSE(std::filesystem::exists(own)) << own;
 }
 
+TEST_P(LandlockEngine, AWardenThatIsKilledLeavesNoProcessAndNoDirectory) {
+  const std::string marker = "cordon-ll-warden-" + std::to_string(::getpid());
+  scene.tree().make_directory("work/out");
+  const std::string script =
+      "cd " + scene.work() + "; echo $TMPDIR > out/place; ./act daemon=" + marker + "; echo > out/ready; sleep 300";
+  const std::string manifest = scene.approved("entrypoint: /bin/sh\n" + list("args", {"-c", script}) +
+                                              list("read", {"./act"}) + list("write", {"./out"}) + "exec: all\n");
+  Running run = scene.cordon({"run", "--engine", "landlock", manifest}).start();
+  for (int i = 0; i < 500 && !scene.tree().exists("work/out/ready"); ++i) ::usleep(10'000);
+  ASSERT_TRUE(scene.tree().exists("work/out/ready")) << run.wait();
+  ASSERT_THAT(processes_with(marker), Not(IsEmpty())) << "the control: in a session of its own";
+  const std::string pid = std::to_string(run.pid());
+  std::ifstream children("/proc/" + pid + "/task/" + pid + "/children");
+  pid_t warden = 0;
+  ASSERT_TRUE(children >> warden);
+  ASSERT_EQ(::kill(warden, SIGKILL), 0);
+  const Finished ended = run.wait();
+  EXPECT_EQ(ended.code, 124) << ended;
+  EXPECT_THAT(processes_with(marker), IsEmpty());
+  EXPECT_FALSE(std::filesystem::exists(private_directory(scene))) << private_directory(scene);
+}
+
 TEST_P(LandlockEngine, WhateverIsLeftInThePrivateDirectoryGoes) {
   scene.tree().make_directory("work/out");
   const std::string script =
@@ -226,6 +249,20 @@ TEST_P(LandlockEngine, ShieldedNamesThatAreMadeAreReported) {
   EXPECT_TRUE(run.says(".envrc")) << run;
   EXPECT_TRUE(run.says("tasks.json")) << run;
   EXPECT_FALSE(run.says("unremarkable")) << run;
+}
+
+TEST_P(LandlockEngine, ExecAsAListRefusesAndAcceptedHoldsByExecve) {
+  const std::string manifest = "entrypoint: /bin/sh\n" +
+                               list("args", {"-c", "ls /etc/ssl/certs > /dev/null && echo listed; id || echo kept"}) +
+                               "exec: [/bin/ls]\n";
+  const Finished refused = scene.sandboxed(manifest, {"--engine", "landlock"});
+  EXPECT_EQ(refused.code, 125) << refused;
+  EXPECT_TRUE(refused.says("loader-starts")) << refused;
+  const Finished run = scene.sandboxed(manifest, {"--engine", "landlock", "--allow-degraded"});
+  EXPECT_TRUE(run.says("listed")) << run;
+  EXPECT_TRUE(run.says("kept")) << run;
+  EXPECT_FALSE(run.says("uid=")) << run;
+  EXPECT_TRUE(run.says("loader-starts")) << "it is said" << run;
 }
 
 TEST_P(LandlockEngine, ExecNoneIsClosed) {

@@ -4,7 +4,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cctype>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
@@ -70,6 +72,10 @@ Command Scene::outside(std::vector<std::string> argv) const {
 }
 
 Command Scene::cordon(std::vector<std::string> args) const {
+  // The whole suite on another engine (tests/engines): every run, but those that name theirs.
+  const char* const engine = std::getenv("CORDON_TEST_ENGINE");
+  const bool runs = !args.empty() && args.front() == "run" && std::ranges::find(args, "--engine") == args.end();
+  if (engine != nullptr && runs) args.insert(args.begin() + 1, {"--engine", engine});
   args.insert(args.begin(), programs().cordon);
   return outside(std::move(args));
 }

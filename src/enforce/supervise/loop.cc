@@ -101,6 +101,7 @@ base::Result<void> Run::Loop::launch(const plan::Plan& plan, Prepared::Parts& pr
     CORDON_TRY(outlet_, std::move(made));
   }
   CORDON_TRY(ChildStreams streams, std::move(prepared.streams));
+  if (has_warden_ && prepared.options.terminal == Terminal::kForeground) orphans_ = Orphans::adopt();
   const auto on_born = group_ ? launch::OnBorn([this](pid_t init) { return admit(init); }) : launch::OnBorn();
   auto started = prepared.start(plan, signals_ ? signals_->ignored() : std::vector<int>(), on_born);
   if (!started) return not_started(std::move(started).error());
@@ -433,6 +434,7 @@ base::Result<void> Run::Loop::on_init_end() {
   close(init_pidfd_);
   // A warden that was killed has ended nothing.
   if (has_warden_ && target_pidfd_.valid()) static_cast<void>(kernel::pidfd_send_signal(target_pidfd_, SIGKILL));
+  if (orphans_) orphans_->end_all();
   CORDON_OK(on_life());
   const auto parting = progress_.was_killed() ? egress::Parting::kAtOnce : egress::Parting::kWhenDelivered;
   if (outlet_) outlet_->ask_to_finish(parting);

@@ -24,6 +24,7 @@
 #include "enforce/supervise/job_control.h"
 #include "enforce/supervise/listener_watch.h"
 #include "enforce/supervise/mount_watch.h"
+#include "enforce/supervise/orphans.h"
 #include "enforce/supervise/own_signals.h"
 #include "enforce/supervise/prepared.h"
 #include "enforce/supervise/progress.h"
@@ -155,6 +156,7 @@ class Run::Loop {
   ExecGate gate_;
   std::optional<observe::Observer> observer_;  ///< of a run that is watched
   std::optional<Attributes> attributes_;       ///< where changes of them are made for the target
+  std::optional<Orphans> orphans_;             ///< with a warden, in a program of its own
   bool has_warden_;                            ///< the landlock engine: init is not a namespace's first process
   RunClock clock_;
   TimeLimit limit_;

@@ -117,10 +117,14 @@ void empty(FdView top) {
   }
 }
 
-/// Signals stay in a domain around the target's, so that what is left can be killed by one call.
+/// Signals stay in a domain around the target's, so that what is left can be killed by one call. Every domain denies
+/// renames and links between directories that it does not say otherwise of: this one allows them all.
 Sys<void> scope_signals(const Record& landlock) {
-  const kernel::LandlockRulesetAttr attributes{.scoped = kernel::kLandlockScopeSignal};
+  const kernel::LandlockRulesetAttr attributes{.handled_access_fs = kernel::kLandlockRefer,
+                                               .scoped = kernel::kLandlockScopeSignal};
   CORDON_TRY(const Fd ruleset, kernel::landlock_create_ruleset(attributes, static_cast<int>(landlock.args[2])));
+  CORDON_TRY(const Fd root, kernel::openat(kernel::kHere, "/", O_PATH | O_DIRECTORY));
+  CORDON_OK(kernel::landlock_add_path(ruleset, root, kernel::kLandlockRefer));
   return kernel::landlock_restrict_self(ruleset);
 }
 
