@@ -25,7 +25,7 @@
 namespace cordon::plan::wire {
 
 inline constexpr std::uint64_t kMagic = 0x4e414c5044524f43;  // "CORDPLAN"
-inline constexpr std::uint32_t kVersion = 8;
+inline constexpr std::uint32_t kVersion = 9;
 inline constexpr std::uint32_t kMostRecords = 65'535;
 inline constexpr std::size_t kMostHoldPoints = 1'024;
 inline constexpr std::uint32_t kMostListeners = 600;
@@ -34,6 +34,7 @@ inline constexpr std::size_t kMostBytes = 32U << 20;
 inline constexpr std::uint64_t kLongestTimeMs = 1'000'000'000'000;  // in nanoseconds it still is 64 bits
 inline constexpr std::size_t kLongestPath = 4'095;
 inline constexpr std::size_t kLongestName = 255;
+inline constexpr std::size_t kLongestSocketName = 107;  ///< sun_path, with its NUL
 using BuildId = std::array<char, 32>;
 /// One per alternative of plan::step::Any, in its order, but for HoldPoint, which is a kMask or a kPin here: the
 /// supervisor made what it masks or pins; and but for Publish, which is the supervisor's alone. kLandlockRule continues
@@ -59,6 +60,7 @@ enum class Op : std::uint16_t {
   kRedirect,
   kListen,
   kSocketPool,
+  kAgentSocket,
   kCgroup,
   kResourceLimit,
   kRunAs,
@@ -69,7 +71,7 @@ enum class Op : std::uint16_t {
   kLandlockRule,
   kStub,
 };
-inline constexpr std::size_t kOps = 29;
+inline constexpr std::size_t kOps = 30;
 
 /// `size` bytes at `offset` of the table. Of a string: without its NUL, which follows.
 struct Ref {
@@ -178,6 +180,7 @@ inline constexpr std::array<Shape, kOps> kShapes = [] {
       {Phase::kNetwork, kAtMostOnce, 1, kIpv6Too, {}},
       {Phase::kNetwork, kAny, 5, kRedirected, {}},
       {Phase::kNetwork, kAny, 2, 0, {}},
+      {Phase::kMounts, kAtMostOnce, 0, 0, {kPath}},
       {Phase::kTarget, kAtMostOnce, 0, 0, {}},
       {Phase::kTarget, kAny, 3, 0, {}},
       {Phase::kTarget, kAtMostOnce, 2, 0, {}},
@@ -421,6 +424,9 @@ inline bool View::is_value(const Record& record) const {
       return args[2] == S_IFDIR && args[5] != 0 && below_root;
     case Op::kMountTmpfs:
       return args[1] <= 07777 && below_root;
+    case Op::kAgentSocket:
+      return std::string_view(string(record.refs[0])).rfind('/') + 1 + kLongestSocketName >= record.refs[0].size &&
+             below_root;
     case Op::kMakeSymlink:
     case Op::kMountProc:
     case Op::kMountDev:

@@ -64,6 +64,8 @@ Sys<void> carry_out(Tree& tree, const View& plan, std::size_t index, Channel& co
       return listen(record, control);
     case Op::kSocketPool:
       return make_socket_pool(record, control);
+    case Op::kAgentSocket:
+      return make_agent_socket(tree, target, record, control);
     case Op::kEnterNamespaces:  // done: that is where init comes from
     case Op::kCgroup:           // made by the supervisor
     case Op::kResourceLimit:    // the rest is the target's, see target.cc

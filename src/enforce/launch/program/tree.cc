@@ -199,6 +199,15 @@ Sys<void> make_file(Tree& tree, const char* path, std::span<const std::byte> con
   return kernel::write_all(file, content);
 }
 
+Sys<Fd> make_listener(Tree& tree, const char* path) {
+  CORDON_TRY(const Place place, own_place(tree, path));
+  // By its last name: the whole of a path may be longer than an address.
+  CORDON_OK(kernel::fchdir(place.directory));
+  auto socket = kernel::unix_listener(place.name);
+  CORDON_OK(kernel::fchdir(tree.self));
+  return socket;
+}
+
 Sys<void> mount_tmpfs(Tree& tree, const char* path, const Record& record) {
   CORDON_TRY(const Fd mount, new_tmpfs(record.args[0], record.args[1], attributes_of(record)));
   CORDON_OK(attach(tree, mount, path, Object::kDirectory));
