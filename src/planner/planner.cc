@@ -10,6 +10,7 @@
 
 #include "base/text.h"
 #include "plan/wire.h"
+#include "planner/agent.h"
 #include "planner/aliases.h"
 #include "planner/base.h"
 #include "planner/command.h"
@@ -37,7 +38,6 @@
 #include "planner/sockets.h"
 #include "planner/stubs.h"
 #include "planner/trust.h"
-#include "planner/unsupported.h"
 #include "planner/wx.h"
 
 namespace cordon::planner {
@@ -189,6 +189,7 @@ void build(Draft& draft, const Identity& identity, const Program& program, const
            std::span<const std::string> listed) {
   Environment environment = environment_of(draft.policy, draft.facts);
   pass_trust(draft, arranged, environment);
+  pass_agent(draft, arranged, environment);
   build_base(draft, identity, arranged);
   make_base_files(draft, arranged, identity, environment.home);
   make_known_hosts(draft, arranged);
@@ -196,6 +197,7 @@ void build(Draft& draft, const Identity& identity, const Program& program, const
   mount_all(draft, identity, arranged, false);
   make_links(draft, arranged, false);
   make_command_files(draft, arranged);
+  make_agent_socket(draft, arranged);
   draft.step(plan::step::EnterRoot{}, Layer::kFilesystem, "base");
   if (!lacks(draft.facts, plan::Feature::kNetNamespace) && !has_way_out(draft.policy)) {
     draft.step(plan::step::Loopback{}, Layer::kNetwork, "the target's own servers");
@@ -269,7 +271,7 @@ Verdict decide(const policy::Policy& policy, const plan::HostFacts& facts, Memor
   check_denials(draft, program, wants);
   check_aliases(draft, rules, wants);
   const std::vector<std::string> listed = want_exec_list(draft, identity, wants);
-  refuse_unsupported(draft);
+  check_agent(draft, identity);
   note_wx(draft);
   check_nested_sandbox(draft, identity);
   check_devices(draft);

@@ -1,6 +1,7 @@
 #include "enforce/launch/program/tree.h"
 
 #include "kernel/short_text.h"
+#include "kernel/socket.h"
 
 namespace cordon::enforce::launch {
 
