@@ -54,12 +54,16 @@ class Check {
   }
 
   void missing(const std::string& what) {
-    refuse(Code::kAgentMissing, what, "start one and add a key: eval $(ssh-agent) && ssh-add; or remove the line");
+    refuse(Code::kAgentMissing, what,
+           fmt::format("start one and add a key: eval $(ssh-agent) && ssh-add; or {}", without()));
   }
   void foreign(const std::string& what) {
-    refuse(Code::kAgentForeign, what,
-           fmt::format("name an agent of your own in {}: eval $(ssh-agent) && ssh-add; or remove the line",
-                       kAgentVariable));
+    refuse(
+        Code::kAgentForeign, what,
+        fmt::format("name an agent of your own in {}: eval $(ssh-agent) && ssh-add; or {}", kAgentVariable, without()));
+  }
+  [[nodiscard]] std::string_view without() const {
+    return line_.at.source == "--agent" ? "leave --agent away" : "remove the line";
   }
   void refuse(Code code, const std::string& what, std::string mend) {
     draft_.refuse(code, line_.at.span, fmt::format("{}: {}", label_of("agent", line_.value), what), std::move(mend));
