@@ -1,8 +1,10 @@
-# The build id that cordon, its launcher and its broker must share: a digest of every source that shapes the plan's wire
-# format, the launcher, the broker and what the broker is told. Made at build time, so that a changed line is a changed id.
+# The build id that cordon, its launcher, its broker and its ssh agent's relay must share: a digest of every source that
+# shapes the plan's wire format, the launcher, the two helpers and what is said to them. Made at build time, so that a changed line is a changed id.
 file(GLOB CORDON_ID_INPUTS CONFIGURE_DEPENDS
   "${CMAKE_SOURCE_DIR}/src/plan/*.h" "${CMAKE_SOURCE_DIR}/src/plan/*.cc" "${CMAKE_SOURCE_DIR}/src/kernel/*.h"
   "${CMAKE_SOURCE_DIR}/src/enforce/launch/*.h" "${CMAKE_SOURCE_DIR}/src/enforce/launch/*.cc"
+  "${CMAKE_SOURCE_DIR}/src/confine/*.h" "${CMAKE_SOURCE_DIR}/src/confine/*.cc" "${CMAKE_SOURCE_DIR}/src/agent/*.h"
+  "${CMAKE_SOURCE_DIR}/src/agent/*.cc" "${CMAKE_SOURCE_DIR}/src/agent/program/*.cc" "${CMAKE_SOURCE_DIR}/src/agent/program/*.h"
   "${CMAKE_SOURCE_DIR}/src/egress/*.h" "${CMAKE_SOURCE_DIR}/src/egress/*.cc" "${CMAKE_SOURCE_DIR}/src/egress/program/*.cc"
   "${CMAKE_SOURCE_DIR}/src/egress/program/*.h" "${CMAKE_SOURCE_DIR}/src/egress/resolve/*.cc"
   "${CMAKE_SOURCE_DIR}/src/policy/network/*.h" "${CMAKE_SOURCE_DIR}/src/policy/network/*.cc"

@@ -133,6 +133,7 @@ base::Result<void, Stop> add_flag_grants(const Arguments& arguments, const FlagP
   CORDON_OK(add_all("--allow-wx", policy.wx));
   policy.write.insert(policy.write.end(), policy.wx.begin(), policy.wx.end());
   CORDON_OK(add_words(arguments, "--allow", policy::manifest::Rule::kAllowance, policy.allow));
+  CORDON_OK(add_words(arguments, "--agent", policy::manifest::Rule::kAgent, policy.agent));
   CORDON_OK(add_words(arguments, "--device", policy::manifest::Rule::kDevice, policy.devices));
   for (const char* flag : kDenyFlags) CORDON_OK(add_all(flag, policy.deny));
   // What was named by hand is not hidden by a rule of thumb.

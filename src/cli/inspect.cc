@@ -40,6 +40,7 @@ std::vector<Line> lines_of(const CommandRun& run) {
     out.push_back({"service", port.value, origin_words(port.at)});
   for (const policy::Text& allowance : run.policy.allow)
     out.push_back({"allow", allowance.value, origin_words(allowance.at)});
+  for (const policy::Text& agent : run.policy.agent) out.push_back({"agent", agent.value, origin_words(agent.at)});
   for (const policy::Text& device : run.policy.devices)
     out.push_back({"device", device.value, origin_words(device.at)});
   for (const policy::Text& port : run.policy.publish) out.push_back({"publish", port.value, origin_words(port.at)});

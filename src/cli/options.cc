@@ -48,6 +48,8 @@ constexpr OptionRow kAllowWx = of_command("--allow-wx", "PATH", "let the command
                                           Times::kMany, Complete::kFile);
 constexpr OptionRow kAllow = of_command(
     "--allow", "WHAT", "nested-sandbox: user namespaces inside, for Chromium and what drives it", Times::kMany);
+constexpr OptionRow kAgent =
+    of_command("--agent", "ssh", "let the command sign with the keys of your ssh agent", Times::kMany);
 constexpr OptionRow kDevice =
     of_command("--device", "PATH", "let the command use this device: /dev/kvm", Times::kMany, Complete::kFile);
 constexpr OptionRow kCache =
@@ -96,6 +98,7 @@ constexpr std::array kOfBoth = {
     kAllowWx,
     kAllow,
     kDevice,
+    kAgent,
     kAllowExec,
     kDenyRead,
     kDenyExec,

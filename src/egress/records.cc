@@ -77,7 +77,7 @@ void put(Writer& out, const Answer& one) {
 void put(Writer& out, const Finish& one) { out.number(static_cast<std::uint8_t>(one.parting)); }
 
 void get(Reader& in, Ready& one) {
-  one.checks = in.number_up_to<std::uint32_t>(kAllChecks);
+  one.checks = in.number_up_to<std::uint32_t>(confine::kAllChecks);
   one.landlock_abi = in.number<std::uint32_t>();
   one.connections = in.number<std::uint32_t>();
   one.build_id = in.text(kLongestBuildId);

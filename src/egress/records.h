@@ -17,6 +17,7 @@
 #include <variant>
 #include <vector>
 
+#include "confine/confine.h"
 #include "policy/network/address.h"
 
 namespace cordon::egress {
@@ -77,25 +78,10 @@ struct Row {
   friend bool operator==(const Row&, const Row&) = default;
 };
 
-/// What the broker tried of its own confinement, and found closed: bits of Ready::checks.
-enum class Check : std::uint32_t {
-  kUnixSocket = 1U << 0,    ///< socket(AF_UNIX) is EPERM
-  kOpen = 1U << 1,          ///< openat("/") is EPERM
-  kExec = 1U << 2,          ///< execve is EPERM
-  kLandlock = 1U << 3,      ///< openat("/") was EACCES before the filter
-  kCapabilities = 1U << 4,  ///< none in any set
-  kPrivileges = 1U << 5,    ///< no_new_privs
-  kDumpable = 1U << 6,      ///< nobody of its own user may read its memory
-  kProcesses = 1U << 7,     ///< clone is EPERM
-  kListen = 1U << 8,        ///< bind is EPERM
-};
-inline constexpr std::uint32_t kAllChecks = (1U << 9) - 1;
-
 struct Ready {
-  std::uint32_t checks = 0;
-  std::uint32_t landlock_abi = 0;  ///< 0: this kernel has none; then kLandlock is not among the checks
-  std::uint32_t connections = 0;   ///< the bound that holds, with the descriptors there are
-  std::string build_id;            ///< of the program: one of another build is not taken
+  std::uint32_t checks = 0, landlock_abi = 0;  ///< as of confine::Confined
+  std::uint32_t connections = 0;               ///< the bound that holds, with the descriptors there are
+  std::string build_id;                        ///< of the program: one of another build is not taken
   friend bool operator==(const Ready&, const Ready&) = default;
 };
 struct Heartbeat {

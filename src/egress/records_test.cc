@@ -23,7 +23,7 @@ using policy::network::parse_rule;
 using policy::network::SuffixMeaning;
 
 const std::vector<Record> kRecords = {
-    Ready{kAllChecks, 7, 2'000},
+    Ready{confine::kAllChecks, 7, 2'000},
     Heartbeat{9, 3},
     Row{4, Verdict::kUnreachable, Via::kProxy, DecidedBy::kAllowRule, 443, 2, ECONNREFUSED, 5, 1ULL << 40, 7,
         "a.example"},

@@ -5,6 +5,7 @@
 #include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <sys/uio.h>
+#include <sys/un.h>
 
 #include <array>
 #include <cstddef>
@@ -44,6 +45,37 @@ inline Sys<void> has_peer(FdView socket) {
   sockaddr_storage peer{};
   socklen_t size = sizeof peer;
   return done(::getpeername(socket.get(), reinterpret_cast<sockaddr*>(&peer), &size), "getpeername");
+}
+inline Sys<sockaddr_un> unix_address(const char* path) {
+  sockaddr_un out{};
+  out.sun_family = AF_UNIX;
+  if (std::strlen(path) >= sizeof out.sun_path) return base::fail(Errno{ENAMETOOLONG, "sockaddr_un"});
+  std::strcpy(out.sun_path, path);
+  return out;
+}
+/// A unix stream socket that listens there; non-blocking. The name's mode is 0777 less the umask.
+inline Sys<Fd> unix_listener(const char* path) {
+  CORDON_TRY(const sockaddr_un address, unix_address(path));
+  Fd socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  if (!socket.valid()) return failed("socket");
+  CORDON_OK(done(::bind(socket.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address), "bind"));
+  CORDON_OK(done(::listen(socket.get(), SOMAXCONN), "listen"));
+  return socket;
+}
+/// A unix stream socket connected to what listens there; EAGAIN where its queue is full, and never a wait.
+inline Sys<Fd> connect_unix(const char* path) {
+  CORDON_TRY(const sockaddr_un address, unix_address(path));
+  Fd socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  if (!socket.valid()) return failed("socket");
+  CORDON_OK(done(::connect(socket.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address), "connect"));
+  return socket;
+}
+/// Who called listen(2), or connect(2), on the other side.
+inline Sys<ucred> peer_of(FdView socket) {
+  ucred out{};
+  socklen_t size = sizeof out;
+  if (::getsockopt(socket.get(), SOL_SOCKET, SO_PEERCRED, &out, &size) < 0) return failed("getsockopt(SO_PEERCRED)");
+  return out;
 }
 /// A datagram socket of AF_INET or AF_INET6.
 inline Sys<Fd> datagram_socket(int family) {

@@ -70,6 +70,26 @@ struct Inbound {
   friend bool operator==(const Inbound&, const Inbound&) = default;
 };
 
+/// A key of the ssh agent's that the run signed with.
+struct SignedWith {
+  std::string key;      ///< "SHA256:…", as ssh-keygen -l prints it; "" of all those beyond the bound
+  std::string comment;  ///< as the agent lists it, unquoted, its beginning
+  std::uint64_t count = 0;
+  friend bool operator==(const SignedWith&, const SignedWith&) = default;
+};
+
+/// What a run asked of the ssh agent (step::AgentSocket).
+struct AgentUse {
+  base::StepId step;
+  std::vector<SignedWith> keys;  ///< in the order of their first use
+  std::uint64_t listed = 0;      ///< lists of its keys that were handed out
+  std::uint64_t declined = 0;    ///< signatures that the agent did not give
+  std::uint64_t refused = 0;     ///< requests for anything else, or for a key that it does not list, or malformed
+  std::uint64_t no_room = 0;     ///< connections that were closed for want of room or of time
+  std::string lost;              ///< why signing was over before the run was; "" where it was not
+  friend bool operator==(const AgentUse&, const AgentUse&) = default;
+};
+
 /// An address of the internet that a watched run named to connect(2), to bind(2) or to send to: what it said, as with
 /// every observation. Whether it got there is not known, nor under which name it knew it.
 struct ReachedAddress {
@@ -122,6 +142,7 @@ struct Outcome {
   std::uint64_t exec_attempts_total = 0;
   std::vector<Destination> destinations;  ///< of a run with a way out, each once, bounded
   std::vector<Inbound> inbound;           ///< one for each published port that somebody came to, by port
+  std::optional<AgentUse> agent;          ///< of a run with `agent`
   std::vector<Lapse> lapses;
   Observations observations;            ///< of a run that was watched (Plan::watching)
   std::vector<ReachedAddress> reached;  ///< likewise; each address and port once, in the order of first sight, bounded

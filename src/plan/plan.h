@@ -314,6 +314,17 @@ struct Publish {
   friend bool operator==(const Publish&, const Publish&) = default;
 };
 
+/// The ssh agent that a run may list the keys of and sign with: a unix socket of the private root, on which a relay
+/// serves. The supervisor gets it, and connects the relay to the host's agent before the launcher starts; of that the
+/// launcher hears nothing.
+struct AgentSocket {
+  std::string target;       ///< in the new root
+  std::string source;       ///< the agent's own socket, on the host
+  FileId id;                ///< of `source`
+  std::uint32_t owner = 0;  ///< uid of `source`: whoever listens there is that user or root
+  friend bool operator==(const AgentSocket&, const AgentSocket&) = default;
+};
+
 /// The target's resource limits that need no cgroup (setrlimit(2)); lowered only.
 struct ResourceLimit {
   std::uint32_t resource = 0;  ///< RLIMIT_*
@@ -388,7 +399,7 @@ struct Execute {
 
 using Any = std::variant<EnterNamespaces, BuildRoot, MakeDirectory, MakeSymlink, MakeFile, Bind, MountProc, MountDev,
                          Device, MountTmpfs, Mask, Pin, StubOverlay, PrivateOverlay, HoldPoint, EnterRoot, Loopback,
-                         LocalNetwork, Redirect, Listen, SocketPool, Publish, Cgroup, ResourceLimit, RunAs,
+                         LocalNetwork, Redirect, Listen, SocketPool, Publish, AgentSocket, Cgroup, ResourceLimit, RunAs,
                          DropPrivileges, Landlock, Filter, Execute, StartWarden, Grant, PrivateDirectory>;
 
 }  // namespace step

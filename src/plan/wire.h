@@ -276,6 +276,9 @@ inline bool View::is_value(const Record& record) const {
       return args[2] == S_IFDIR && args[5] != 0 && below_root;
     case Op::kMountTmpfs:
       return args[1] <= 07777 && below_root;
+    case Op::kAgentSocket:
+      return std::string_view(string(record.refs[0])).rfind('/') + 1 + kLongestSocketName >= record.refs[0].size &&
+             below_root;
     case Op::kMakeSymlink:
     case Op::kMountProc:
     case Op::kMountDev:

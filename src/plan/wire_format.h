@@ -13,7 +13,7 @@
 namespace cordon::plan::wire {
 
 inline constexpr std::uint64_t kMagic = 0x4e414c5044524f43;  // "CORDPLAN"
-inline constexpr std::uint32_t kVersion = 9;
+inline constexpr std::uint32_t kVersion = 10;
 inline constexpr std::uint32_t kMostRecords = 65'535;
 inline constexpr std::size_t kMostHoldPoints = 1'024;
 inline constexpr std::uint32_t kMostListeners = 600;
@@ -22,6 +22,7 @@ inline constexpr std::size_t kMostBytes = 32U << 20;
 inline constexpr std::uint64_t kLongestTimeMs = 1'000'000'000'000;  // in nanoseconds it still is 64 bits
 inline constexpr std::size_t kLongestPath = 4'095;
 inline constexpr std::size_t kLongestName = 255;
+inline constexpr std::size_t kLongestSocketName = 107;  ///< sun_path, with its NUL
 using BuildId = std::array<char, 32>;
 /// One per alternative of plan::step::Any, in its order, but for HoldPoint, which is a kMask or a kPin here: the
 /// supervisor made what it masks or pins; and but for Publish, which is the supervisor's alone. kLandlockRule continues
@@ -47,6 +48,7 @@ enum class Op : std::uint16_t {
   kRedirect,
   kListen,
   kSocketPool,
+  kAgentSocket,
   kCgroup,
   kResourceLimit,
   kRunAs,
@@ -60,7 +62,7 @@ enum class Op : std::uint16_t {
   kLandlockRule,
   kStub,
 };
-inline constexpr std::size_t kOps = 32;
+inline constexpr std::size_t kOps = 33;
 
 /// `size` bytes at `offset` of the table. Of a string: without its NUL, which follows.
 struct Ref {
@@ -180,6 +182,7 @@ inline constexpr std::array<Shape, kOps> kShapes = [] {
       {Phase::kNetwork, kAtMostOnce, 1, kIpv6Too, {}},
       {Phase::kNetwork, kAny, 5, kRedirected, {}},
       {Phase::kNetwork, kAny, 2, 0, {}},
+      {Phase::kMounts, kAtMostOnce, 0, 0, {kPath}},
       {Phase::kTarget, kAtMostOnce, 0, 0, {}, kBoth},
       {Phase::kTarget, kAny, 3, 0, {}, kBoth},
       {Phase::kTarget, kAtMostOnce, 2, 0, {}, kBoth},

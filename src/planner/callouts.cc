@@ -42,6 +42,11 @@ class Review {
     for (const PathGrant& grant : policy_.write) is_wx(policy_, grant) ? wx(grant) : write("write", grant);
     for (const policy::Text& port : policy_.host_services) host_service(port);
     for (const policy::Text& port : policy_.publish) published(port);
+    for (const policy::Text& agent : policy_.agent)
+      add("agent",
+          fmt::format("agent: {}: the program can sign as you, to any host that it can reach, as long as it runs",
+                      base::shown(agent.value)),
+          agent.at.span);
     shield_callouts(policy_, facts_, out_);
     exec();
     nested();

@@ -10,6 +10,7 @@
 
 #include "base/text.h"
 #include "plan/wire.h"
+#include "planner/agent.h"
 #include "planner/aliases.h"
 #include "planner/base.h"
 #include "planner/command.h"
@@ -38,7 +39,6 @@
 #include "planner/sockets.h"
 #include "planner/stubs.h"
 #include "planner/trust.h"
-#include "planner/unsupported.h"
 #include "planner/wx.h"
 
 namespace cordon::planner {
@@ -215,6 +215,7 @@ void build(Draft& draft, const Identity& identity, const Program& program, const
   if (draft.plan.engine == plan::Engine::kLandlock) return build_on_host(draft, identity, program, arranged, listed);
   Environment environment = environment_of(draft.policy, draft.facts);
   pass_trust(draft, arranged, environment);
+  pass_agent(draft, arranged, environment);
   build_base(draft, identity, arranged);
   make_base_files(draft, arranged, identity, environment.home);
   make_known_hosts(draft, arranged);
@@ -222,6 +223,7 @@ void build(Draft& draft, const Identity& identity, const Program& program, const
   mount_all(draft, identity, arranged, false);
   make_links(draft, arranged, false);
   make_command_files(draft, arranged);
+  make_agent_socket(draft, arranged);
   draft.step(plan::step::EnterRoot{}, Layer::kFilesystem, "base");
   if (!lacks(draft.facts, plan::Feature::kNetNamespace) && !reaches_out(draft.policy)) {
     draft.step(plan::step::Loopback{}, Layer::kNetwork, "the target's own servers");
@@ -342,11 +344,11 @@ Verdict decide(const policy::Policy& policy, const plan::HostFacts& facts, Memor
   Draft draft{.policy = policy, .facts = facts, .plan = {}, .items = {}};
   draft.plan.engine = engine_of(policy);
   Gathered gathered = gather(draft, memory);
-  refuse_unsupported(draft);
   note_wx(draft);
   if (draft.plan.engine == plan::Engine::kLandlock) {
     check_engine(draft);
   } else {
+    check_agent(draft, gathered.identity);
     check_nested_sandbox(draft, gathered.identity);
     check_devices(draft);
     check_network(draft);

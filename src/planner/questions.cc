@@ -4,6 +4,7 @@
 #include <string>
 #include <utility>
 
+#include "planner/agent.h"
 #include "planner/aliases.h"
 #include "planner/base.h"
 #include "planner/command.h"
@@ -79,6 +80,7 @@ class Asking {
     for (std::string& each : questions.libraries) out_.libraries.push_back(std::move(each));
     out_.library_path = std::move(questions.library_path);
   }
+  void variable(std::string_view name) { out_.environment.emplace_back(name); }
   void relocations() {
     const auto names = policy::shield::relocation_variables();
     out_.relocations.assign(names.begin(), names.end());
@@ -148,6 +150,7 @@ plan::Questions questions_of(const policy::Policy& policy, const plan::HostFacts
   // Names that are not set have no answer, so they are asked once: as long as the first round is unanswered.
   if (fact_of(facts, base_paths().front()) == nullptr) {
     asking.environment(policy.env);
+    if (uses_agent(policy)) asking.variable(kAgentVariable);
     asking.relocations();
   } else {
     asking.shields(shield_questions(policy, facts, shield_rules(facts, memory)));
@@ -169,6 +172,7 @@ plan::Questions questions_of(const policy::Policy& policy, const plan::HostFacts
   for (const std::string& path : shims.programs) asking.program(path);
   for (const std::string& path : program_questions(policy, facts)) asking.path(path);
   for (const std::string& path : trust_questions(policy)) asking.path(path);
+  asking.path(agent_path(policy, facts));
   for (const std::string& path : socket_questions(policy, facts)) asking.path(path);
   for (const std::string& path : kernel_file_questions(facts)) asking.path(path);
   for (const std::string& path : base_listings(policy, facts)) asking.directory(path);

@@ -20,8 +20,6 @@ enum class Code : std::uint8_t {
   kMachineUnsupported,
   kFeatureMissing,
   kFilterNotBuilt,
-  // Asked for, and not there yet.
-  kNotSupportedYet,
   // The other engine.
   kEngineCannotHold,
   // Any path that the policy names.
@@ -83,6 +81,9 @@ enum class Code : std::uint8_t {
   kDeviceKept,
   // The network.
   kNetworkRuleInvalid,
+  // The ssh agent.
+  kAgentMissing,
+  kAgentForeign,
   // Limits.
   kLimitTooSmall,
   kLimitTooLarge,

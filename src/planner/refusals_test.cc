@@ -69,7 +69,6 @@ const std::vector<Case>& cases() {
          p.policy.posture.strict = true;
        },
        "--strict", "", 0},
-      // Asked for, not there yet.
       {"a network rule that nobody can read", Code::kNetworkRuleInvalid,
        [](H, P p) { p.policy.network.push_back({"a example", "443", "", {{"m.yaml", 2, 1, 1}, ""}}); }, "a example", ""},
       {"a memory limit that this host cannot hold", Code::kLimitNotHeld,
@@ -87,7 +86,14 @@ const std::vector<Case>& cases() {
          p.policy.limits.memory_at = {{"m.yaml", 2, 1, 1}, ""};
        },
        "nothing starts in 1K", "4M"},
-      {"agent", Code::kNotSupportedYet, [](H, P p) { p.policy.agent.push_back({"ssh", {{"m.yaml", 2, 1, 1}, ""}}); }, "agent", ""},
+      {"no ssh agent", Code::kAgentMissing, [](H, P p) { p.policy.agent.push_back({"ssh", {{"m.yaml", 2, 1, 1}, ""}}); }, "SSH_AUTH_SOCK is not set", "eval $(ssh-agent)"},
+      {"somebody else's ssh agent", Code::kAgentForeign,
+       [](H h, P p) {
+         h.special("/tmp/agent", Node::Kind::kSocket, 2000);
+         h.environment["SSH_AUTH_SOCK"] = "/tmp/agent";
+         p.policy.agent.push_back({"ssh", {{"m.yaml", 2, 1, 1}, ""}});
+       },
+       "belongs to uid 2000", "an agent of your own"},
       {"wx where nothing is written", Code::kWriteCoversBase, [](H, P p) { p.policy.wx.push_back({"/usr", "/usr", {{"m.yaml", 2, 1, 1}, ""}}); }, "wx: /usr", "below it"},
       {"a sandbox inside, of root", Code::kNestedNeedsUser,
        [](H, P p) {

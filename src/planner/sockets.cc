@@ -8,6 +8,7 @@
 #include <unordered_set>
 
 #include "base/text.h"
+#include "planner/agent.h"
 #include "planner/path_text.h"
 
 namespace cordon::planner {
@@ -56,8 +57,12 @@ constexpr std::array kOfHome = std::to_array<std::string_view>(
      ".docker/run/docker.sock", ".gnupg/S.gpg-agent", ".gnupg/S.gpg-agent.extra", ".gnupg/S.gpg-agent.ssh",
      ".lima/default/sock/docker.sock", ".rd/docker.sock", ".ssh/agent.sock"});
 
-std::vector<std::string> known_sockets(const plan::HostFacts& facts) {
+std::vector<std::string> known_sockets(const policy::Policy& policy, const plan::HostFacts& facts) {
   std::vector<std::string> out(kSystem.begin(), kSystem.end());
+  if (const std::string agent = agent_path(policy, facts); !agent.empty()) {
+    const PathFact* fact = fact_of(facts, agent);
+    out.push_back(fact != nullptr && !fact->real.empty() ? fact->real : agent);
+  }
   for (std::string_view name : kOfUser) out.push_back(fmt::format("/run/user/{}/{}", facts.uid, name));
   for (const std::string& home : own_homes(facts)) {
     for (std::string_view name : kOfHome) out.push_back(home + "/" + std::string(name));
@@ -85,7 +90,7 @@ std::vector<std::string> socket_questions(const policy::Policy& policy, const pl
   };
   std::vector<std::string> out;
   if (places.empty()) return out;
-  for (std::string& socket : known_sockets(facts)) {
+  for (std::string& socket : known_sockets(policy, facts)) {
     if (below_a_place(socket)) out.push_back(std::move(socket));
   }
   return out;

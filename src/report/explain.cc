@@ -130,6 +130,21 @@ void take_limits(const Json& limits, Report& report) {
   report.limits_use = use;
 }
 
+void take_agent(const Json& record, Report& report) {
+  plan::AgentUse use{.step = {},
+                     .keys = {},
+                     .listed = number_at(record, "listed"),
+                     .declined = number_at(record, "declined"),
+                     .refused = number_at(record, "refused"),
+                     .no_room = number_at(record, "no_room"),
+                     .lost = text_at(record, "lost")};
+  each(record, "signed", [&](const Json& one) {
+    use.keys.push_back(
+        {.key = text_at(one, "key"), .comment = text_at(one, "comment"), .count = number_at(one, "count")});
+  });
+  report.agent = std::move(use);
+}
+
 void take_run(const Json& record, Report& report) {
   report.exit_code = static_cast<int>(number_at(record, "exit_code"));
   report.signal = static_cast<int>(number_at(record, "signal"));
@@ -153,6 +168,7 @@ void take_run(const Json& record, Report& report) {
                               .bytes_out = number_at(one, "bytes_out"),
                               .bytes_in = number_at(one, "bytes_in")});
   });
+  if (const Json* agent = member(record, "agent")) take_agent(*agent, report);
   each(record, "lapses", [&](const Json& one) {
     report.lapses.push_back(
         {.layer = layer_at(one), .what = text_at(one, "what"), .mend = text_at(one, "mend"), .step = {}, .target = {}});

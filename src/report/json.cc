@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "report/agent_use.h"
 #include "report/plan_names.h"
 
 namespace cordon::report {
@@ -272,6 +273,7 @@ void put_run(Json& out, const Report& report) {
   put_limits(out, report);
   put_egress(out, report.destinations);
   put_list(out, "inbound", report.inbound, inbound_json);
+  if (report.agent) out["agent"] = agent_json(*report.agent);
   out["report"] = posture_json(report.layers);
   put_text(out, "posture_shortfall", shortfall(report));
   put_list(out, "lapses", report.lapses, lapse_json);

@@ -142,6 +142,10 @@ void fields(Json& out, const step::SocketPool& pool) {
   out["ipv6"] = pool.ipv6;
 }
 void fields(Json& out, const step::Publish& publish) { out["port"] = publish.port; }
+void fields(Json& out, const step::AgentSocket& agent) {
+  out["target"] = agent.target;
+  out["source"] = agent.source;
+}
 void fields(Json& out, const step::Cgroup& group) {
   out["way"] = plan::way_name(group.way);
   if (group.memory_bytes != 0) out["memory_bytes"] = group.memory_bytes;

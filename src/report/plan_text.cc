@@ -160,6 +160,10 @@ std::string what(const step::Any& act) {
           [](const step::Publish& publish) {
             return fmt::format("this host's 127.0.0.1 and ::1 port {} lead to the same port inside", publish.port);
           },
+          [](const step::AgentSocket& agent) {
+            return fmt::format("{}  lists the keys of the ssh agent at {} and signs with them, nothing else",
+                               base::shown(agent.target), base::shown(agent.source));
+          },
           [](const step::Cgroup& group) { return cgroup_text(group); },
           [](const step::ResourceLimit& limit) {
             return fmt::format("{}  soft {} hard {}", resource_name(limit.resource), limit.soft, limit.hard);

@@ -66,8 +66,19 @@ void word_too_few_descriptors(const Failure& failure, plan::RefusedItem& item) {
   item.mend = "raise it (ulimit -Hn 1024; as root, or in /etc/security/limits.conf)";
 }
 
+/// A socket that an agent left behind when it died.
+void word_agent(const Failure& failure, plan::RefusedItem& item) {
+  item.code = "agent-missing";
+  item.blame = plan::Blame::kHost;
+  item.layer = failure.layer;
+  item.message = fmt::format("{}: nothing answers at {}, which SSH_AUTH_SOCK names", failure.reason,
+                             base::shown(failure.error.subject));
+  item.mend = "start an agent and add a key: eval $(ssh-agent) && ssh-add";
+}
+
 void word_step(const Failure& failure, plan::RefusedItem& item) {
   if (failure.step == "publish" && failure.error.code == EMFILE) return word_too_few_descriptors(failure, item);
+  if (failure.step == "agent-socket" && failure.error.code == ECONNREFUSED) return word_agent(failure, item);
   if (failure.step == "publish" && failure.error.code == EADDRINUSE) return word_publish(failure, item);
   item.code = "step-failed";
   item.blame = plan::Blame::kHost;

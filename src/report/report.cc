@@ -255,6 +255,7 @@ Report make_report(const plan::Plan& plan, const plan::Outcome& outcome) {
   report.denials_total = outcome.exec_attempts_total;
   report.destinations = outcome.destinations;
   report.inbound = outcome.inbound;
+  report.agent = outcome.agent;
   note_network(report);
   report.observed = without_paths(outcome.observations);
   report.lapses = outcome.lapses;

@@ -73,6 +73,7 @@ struct Report {
   std::uint64_t denials_total = 0;
   std::vector<plan::Destination> destinations;  ///< of a run with a way out
   std::vector<plan::Inbound> inbound;           ///< of a run that published ports
+  std::optional<plan::AgentUse> agent;          ///< of a run with `agent`
   plan::Observations observed;                  ///< of a run that was watched; its paths are not in any document
   std::vector<plan::Lapse> lapses;
   std::vector<plan::Degradation> degradations;

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/text.h"
+#include "report/agent_use.h"
 #include "report/left_behind.h"
 #include "report/plan_names.h"
 #include "report/refused.h"
@@ -276,6 +277,18 @@ void say_inbound(Lines& lines, const Report& report) {
   }
 }
 
+/// That something was signed in the caller's name is always said; the rest explains a failure, and nothing else.
+void say_agent(Lines& lines, const Report& report) {
+  if (!report.agent) return;
+  const bool failed = report.ending != Ending::kExited || report.exit_code != 0;
+  for (const std::string& sentence : signature_sentences(*report.agent)) lines.say("signed:", Paint::kNone, sentence);
+  if (!report.agent->lost.empty())
+    lines.say("lost:", Paint::kYellow, report.agent->lost + "; nothing was signed after that");
+  if (!failed && !lines.is_everything()) return;
+  for (const std::string& sentence : agent_sentences(*report.agent, lines.is_everything()))
+    lines.say("agent:", Paint::kYellow, sentence);
+}
+
 /// Programs ask for the machine's own name without wanting to reach anything.
 bool is_worth_saying(const Denial& denial, const Report& report) {
   const bool failed = report.ending != Ending::kExited || report.exit_code != 0;
@@ -409,6 +422,7 @@ std::string told(const Report& report, const Style& style, Extent extent) {
   say_blocked(lines, report);
   say_unreached(lines, report);
   say_inbound(lines, report);
+  say_agent(lines, report);
   say_aliases(lines, report);
   say_lifted(lines, report);
   for (const std::string& sentence : left_behind_sentences(report.left))

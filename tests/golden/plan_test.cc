@@ -155,6 +155,15 @@ std::vector<Golden> goldens() {
          maker.policy.publish.push_back({"5173", {{"m.yaml", 2, 11, 4}, ""}});
          return planned(with_script("#!/bin/sh"), maker);
        }},
+      {"signing",
+       [] {
+         FakeHost host = with_script("#!/bin/sh");
+         host.special("/run/user/1000/agent", Node::Kind::kSocket, 1000);
+         host.environment = {{"SSH_AUTH_SOCK", "/run/user/1000/agent"}};
+         PolicyMaker maker("/home/me/p/run");
+         maker.policy.agent.push_back({"ssh", {{"m.yaml", 2, 9, 3}, ""}});
+         return planned(std::move(host), maker);
+       }},
       {"read-root", [] { return planned(with_script("#!/bin/sh"), PolicyMaker("/home/me/p/run").read("/")); }},
       {"single-file-and-environment",
        [] {

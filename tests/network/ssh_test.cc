@@ -12,6 +12,7 @@
 #include "network/stage.h"
 #include "support/promise.h"
 #include "support/require.h"
+#include "support/ssh_agent.h"
 
 namespace cordon::test {
 namespace {
@@ -171,6 +172,44 @@ TEST_P(Ssh, OfTheKnownHostsOnlyGrantedOnesAreSeenAndNothingOfTheDirectory) {
                                       Not(HasSubstr("there"))))
       << got;
   EXPECT_THAT(shown("443").err, HasSubstr("No such file")) << "without a rule for ssh's port there is no such file";
+}
+
+/// The only key that the server takes is in the agent and nowhere else.
+class SshByAgent : public Promise {
+ protected:
+  void SetUp() override {
+    key = agent.add_key("one", "deploy");
+    server.authorize(scene.tree().read("work/keys/one.pub").value());
+    scene.tree().write("home/.ssh/known_hosts", "a.example " + server.host_key() + "\n", 0600);
+  }
+  Finished clone(const std::string& lines) const {
+    scene.tree().remove("work/out");
+    const std::string manifest =
+        scene.manifest("entrypoint: " + std::filesystem::canonical("/usr/bin/git").string() + "\n" +
+                       list("args", {"clone", "-q", "-c", "core.sshCommand=ssh -4 -o BatchMode=yes",
+                                     server.url("a.example"), scene.in_work("out/repo")}) +
+                       "exec: all\nwrite: [./out]\nnetwork: [{host: a.example, port: '22'}]\n" + lines);
+    return scene.cordon({"run", "--allow-unapproved", manifest}).env("SSH_AUTH_SOCK", agent.socket()).run();
+  }
+  [[nodiscard]] std::string cloned() const { return scene.tree().read("work/out/repo/file").value_or(""); }
+
+  SshServer server{kPublic4};
+  SshAgent agent{scene.tree(), scene.who(), "work/keys"};
+  std::string key;
+};
+INSTANTIATE_TEST_SUITE_P(As, SshByAgent, testing::ValuesIn(identities()), identity_name);
+
+TEST_P(SshByAgent, GitSignsInWithAKeyOfTheAgentAndTheReportNamesIt) {
+  const Finished got = clone("agent: [ssh]\n");
+  EXPECT_EQ(cloned(), "cloned\n") << got;
+  EXPECT_TRUE(got.says("the ssh agent signed once with " + agent.fingerprint(key) + " (deploy)")) << got;
+}
+
+TEST_P(SshByAgent, WithoutTheLineNobodySignsIn) {
+  const Finished got = clone("env: [SSH_AUTH_SOCK]\n");
+  EXPECT_EQ(cloned(), "");
+  EXPECT_THAT(got.err, HasSubstr("Permission denied")) << got;
+  EXPECT_FALSE(got.says("signed")) << got;
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
-// The broker's seccomp program: a list of what it needs, and EPERM for everything else. Written as BPF by hand, because
-// it is short and the broker links nothing for it. EPERM rather than death, so that confine() can try what is closed.
+// The broker's seccomp program: what a broker that was taken over could still do is to talk over the sockets that it
+// holds and over new TCP connections to IPv4 and IPv6. No unix sockets (nscd, D-Bus and docker.sock would do things for
+// it), no file, no program, no process, no listening socket.
 #pragma once
 
 #include <linux/filter.h>

@@ -1,7 +1,7 @@
 // cordon-broker: the one way out of a sandbox, as a program of its own. Static; started by the supervisor with the
 // descriptors of config.h and nothing else: no arguments, no environment that it reads, standard streams on /dev/null.
 //
-// It takes its configuration from a sealed memfd, locks itself up (confine.h), tries the locks, says so, and serves
+// It takes its configuration from a sealed memfd, locks itself up (confine/), tries the locks, says so, and serves
 // until the control socket ends. What fails before that is said on the control socket, and nobody was served.
 #include <fcntl.h>
 #include <linux/memfd.h>
@@ -12,10 +12,11 @@
 #include <span>
 #include <utility>
 
+#include "confine/confine.h"
 #include "cordon_build_id.h"
 #include "egress/broker.h"
 #include "egress/config.h"
-#include "egress/program/confine.h"
+#include "egress/program/filter.h"
 #include "kernel/event.h"
 #include "kernel/file.h"
 #include "kernel/process.h"
@@ -28,6 +29,9 @@ using kernel::Errno;
 using kernel::Fd;
 using kernel::FdView;
 using kernel::Sys;
+
+/// Far above what the largest bounds need (12 MiB and 64 KiB a connection), so that only a fault of ours meets it.
+constexpr std::uint64_t kMostMemory = 6ULL << 30;
 
 Sys<Config> read_config() {
   const Fd memory(kConfigFd);
@@ -72,9 +76,11 @@ Sys<void> serve() {
   BrokerSockets sockets = take_sockets(config, std::move(routes));
   CORDON_TRY(Fd epoll, kernel::epoll_create());
   CORDON_TRY(const utsname system, kernel::uname());
-  CORDON_TRY(Ready ready, confine());
-  ready.connections = static_cast<std::uint32_t>(connections);
-  ready.build_id = CORDON_BUILD_ID;
+  CORDON_TRY(const confine::Confined confined, confine::confine(broker_filter(), kMostMemory));
+  const Ready ready{.checks = confined.checks,
+                    .landlock_abi = confined.landlock_abi,
+                    .connections = static_cast<std::uint32_t>(connections),
+                    .build_id = CORDON_BUILD_ID};
   Broker broker(std::move(config), std::move(sockets), std::move(epoll), connections, system.nodename);
   return broker.run(ready);
 }

@@ -154,6 +154,7 @@ class Encoder {
     put(Op::kSocketPool, 0, {static_cast<std::uint64_t>(act.ipv6 ? AF_INET6 : AF_INET), act.count}, {});
   }
   void encode(const step::Publish&) {}  // the supervisor's
+  void encode(const step::AgentSocket& act) { put(Op::kAgentSocket, 0, {}, {string(act.target)}); }
   /// The numbers are the supervisor's business.
   void encode(const step::Cgroup&) { put(Op::kCgroup, 0, {}, {}); }
   void encode(const step::ResourceLimit& act) { put(Op::kResourceLimit, 0, {act.resource, act.soft, act.hard}, {}); }

@@ -14,12 +14,12 @@
 // Life socket (SOCK_SEQPACKET, kLifeFd): init speaks one Message per datagram, nobody speaks to init. When the
 // supervisor's end is closed init exits and the kernel kills the namespace.
 //
-// Order, on control: kInitStarted, a kListening for each Listen step and for each socket of a SocketPool step, kMounts
-// (with init's mount table), any kVerified, then either kStepFailed and the end, or kTargetStarted (with a pidfd),
-// kVerified…, kListener (with the listener; only where a filter notifies), kVerified…, kReady, and kExecFailed if
-// execve fails. A kStepFailed may come at any moment: nothing has run then, and nothing will. The sender of kReady
-// calls execve right after it: who gets a notification reads the control socket first, and knows by that whether it was
-// the probe.
+// Order, on control: kInitStarted, a kListening for each Listen step and for each socket of a SocketPool step, one for
+// an AgentSocket step, kMounts (with init's mount table), any kVerified, then either kStepFailed and the end, or
+// kTargetStarted (with a pidfd), kVerified…, kListener (with the listener; only where a filter notifies), kVerified…,
+// kReady, and kExecFailed if execve fails. A kStepFailed may come at any moment: nothing has run then, and nothing
+// will. The sender of kReady calls execve right after it: who gets a notification reads the control socket first, and
+// knows by that whether it was the probe.
 //
 // Where sockets listen or a control group is made, the child waits for a kGo before its kReady, so that nothing runs
 // before the broker serves and the limits stand.
@@ -57,7 +57,7 @@ enum class Kind : std::uint32_t {
   kPlan = 10,              ///< from the supervisor; comes with the plan
   kListening = 11,         ///< step; comes with a socket that listens inside, or one of a pool
   kGo = 12,                ///< said to the child: the broker serves and the limits stand. Only where a plan has a
-                           ///< Listen, a SocketPool or a Cgroup step
+                           ///< Listen, a SocketPool, an AgentSocket or a Cgroup step
   kBeginning = 13,         ///< from the supervisor; comes with what the plan will begin with
   kTargetExited = 101,     ///< life; code: wait status
   kTargetStopped = 102,    ///< life; code: signal

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <functional>
 #include <random>
@@ -415,6 +416,52 @@ TEST(Wire, RefusesANetworkThatCannotBe) {
     EXPECT_STREQ(wire::fault_name(view.error().fault), wire::fault_name(one.fault)) << one.name;
     EXPECT_EQ(view.error().step, one.step) << one.name;
   }
+}
+
+/// whole_plan() with a socket for the ssh agent's relay before its EnterRoot.
+plan::Plan agent_plan(const std::string& target) {
+  plan::Plan plan = whole_plan();
+  const auto enter = std::ranges::find_if(
+      plan.steps, [](const plan::Step& one) { return std::holds_alternative<step::EnterRoot>(one.act); });
+  plan.steps.insert(enter,
+                    {.act = step::AgentSocket{.target = target, .source = "/home/me/agent", .id = {}, .owner = 7},
+                     .reason = {},
+                     .at = {}});
+  return plan;
+}
+
+TEST(Wire, CarriesAnAgentSocketAndNothingOfTheHosts) {
+  const auto view = decode(agent_plan("/run/cordon/ssh-agent.sock"));
+  ASSERT_TRUE(view) << wire::fault_name(view.error().fault) << " in step " << view.error().step;
+  std::size_t found = 0;
+  for (std::size_t i = 0; i < view->size(); ++i) {
+    const wire::Record record = view->record(i);
+    if (record.op != Op::kAgentSocket) continue;
+    ++found;
+    EXPECT_STREQ(view->string(record.refs[0]), "/run/cordon/ssh-agent.sock");
+  }
+  EXPECT_EQ(found, 1U);
+}
+
+TEST(Wire, RefusesAnAgentSocketThatCannotBe) {
+  EXPECT_TRUE(decode(agent_plan("/run/" + std::string(107, 'a'))));
+  const auto refused = [](const plan::Plan& plan) {
+    const auto view = decode(plan);
+    return view ? std::string("accepted") : std::string(wire::fault_name(view.error().fault));
+  };
+  EXPECT_EQ(refused(agent_plan("/run/" + std::string(108, 'a'))), "value");
+  EXPECT_EQ(refused(agent_plan("/")), "value");
+  EXPECT_EQ(refused(agent_plan("/run/../agent")), "path");
+  plan::Plan twice = agent_plan("/run/agent");
+  const auto at = std::ranges::find_if(
+      twice.steps, [](const plan::Step& one) { return std::holds_alternative<step::AgentSocket>(one.act); });
+  twice.steps.insert(at, plan::Step(*at));
+  EXPECT_EQ(refused(twice), "order");
+  plan::Plan early = agent_plan("/run/agent");
+  std::swap(early.steps[1], *std::ranges::find_if(early.steps, [](const plan::Step& one) {
+              return std::holds_alternative<step::AgentSocket>(one.act);
+            }));
+  EXPECT_EQ(refused(early), "order") << "before the private root there is nowhere to listen";
 }
 
 TEST(Wire, RefusesOtherMagicAndVersion) {

@@ -1,4 +1,5 @@
-// The bytes of cordon-broker and cordon-resolve, linked in: what runs from a memfd where they are not installed.
+// The bytes of cordon-broker, cordon-resolve and cordon-agent, linked in: what runs from a memfd where they are not
+// installed.
 #pragma once
 
 #include <cstddef>
@@ -8,5 +9,6 @@ namespace cordon::enforce::outlet {
 
 std::span<const std::byte> broker_image();
 std::span<const std::byte> resolver_image();
+std::span<const std::byte> agent_image();
 
 }  // namespace cordon::enforce::outlet

@@ -6,6 +6,7 @@
 #include <iterator>
 #include <utility>
 
+#include "confine/confine.h"
 #include "cordon_build_id.h"
 #include "enforce/outlet/destinations.h"
 #include "enforce/outlet/programs.h"
@@ -239,8 +240,7 @@ void Outlet::take_ready(const egress::Ready& ready) {
     return;
   }
   // It ends by itself where a check does not hold. That it did is not taken on trust.
-  const std::uint32_t landlock = ready.landlock_abi == 0 ? static_cast<std::uint32_t>(egress::Check::kLandlock) : 0U;
-  if ((ready.checks | landlock) != egress::kAllChecks) return lose("it is not confined");
+  if (!confine::is_confined(ready.checks, ready.landlock_abi)) return lose("it is not confined");
   state_ = State::kServing;
   drop_sockets();  // whoever holds them keeps the network open: from here on the broker alone does
 }

@@ -25,7 +25,8 @@ Fd installed_program(const std::string& directory, const char* name) {
 }
 
 Result<Fd> embedded_program(const char* name) {
-  const auto bytes = std::string_view(name) == kBroker ? broker_image() : resolver_image();
+  const std::string_view which = name;
+  const auto bytes = which == kBroker ? broker_image() : which == kAgent ? agent_image() : resolver_image();
   return sealed_memory(name, bytes, kernel::kMfdExec);
 }
 

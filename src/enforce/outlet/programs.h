@@ -1,6 +1,7 @@
-// Programs: where the broker and the resolver come from. Installed ones beside the installed launcher are taken where
-// they are root's or the caller's own and writable by nobody else; else the copies that are linked in are, from sealed
-// memfds. Which build an installed broker is, it says itself (egress::Ready), before anybody is served.
+// Programs: where the broker, the resolver and the relay to the ssh agent come from. Installed ones beside the
+// installed launcher are taken where they are root's or the caller's own and writable by nobody else; else the copies
+// that are linked in are, from sealed memfds. Which build an installed broker or relay is, it says itself, before
+// anybody is served.
 #pragma once
 
 #include <cstddef>
@@ -14,6 +15,7 @@ namespace cordon::enforce::outlet {
 
 inline constexpr const char* kBroker = "cordon-broker";
 inline constexpr const char* kResolver = "cordon-resolve";
+inline constexpr const char* kAgent = "cordon-agent";
 
 /// Invalid where there is none that may be run.
 base::Fd installed_program(const std::string& directory, const char* name);

@@ -100,6 +100,11 @@ base::Result<void> Run::Loop::launch(const plan::Plan& plan, Prepared::Parts& pr
     if (!made && made.error().step.value != 0) return not_started(std::move(made).error());
     CORDON_TRY(outlet_, std::move(made));
   }
+  if (outlet::AgentRelay::step_of(plan) != base::StepId{}) {
+    auto made = outlet::AgentRelay::make(plan, directory_of(prepared.options.launcher.installed_path));
+    if (!made) return not_started(std::move(made).error());
+    agent_.emplace(std::move(*made));
+  }
   CORDON_TRY(ChildStreams streams, std::move(prepared.streams));
   if (has_warden_ && prepared.options.terminal == Terminal::kForeground) orphans_ = Orphans::adopt();
   const auto on_born = group_ ? launch::OnBorn([this](pid_t init) { return admit(init); }) : launch::OnBorn();
@@ -115,6 +120,7 @@ base::Result<void> Run::Loop::launch(const plan::Plan& plan, Prepared::Parts& pr
   CORDON_OK(watch(Source::kLife, life_));
   CORDON_OK(watch(Source::kInit, init_pidfd_));
   if (outlet_) CORDON_OK(watch(Source::kOutlet, outlet_->poll_fd()));
+  if (agent_) CORDON_OK(watch(Source::kAgent, agent_->poll_fd()));
   CORDON_OK(make_asker(prepared.options));
   if (out_.is_open()) CORDON_OK(watch(Source::kStdout, out_.fd()));
   if (error_.is_open()) CORDON_OK(watch(Source::kStderr, error_.fd()));
@@ -210,6 +216,9 @@ base::Result<void> Run::Loop::handle(Source source, std::uint32_t events) {
       return on_listener(events);
     case Source::kOutlet:
       return on_outlet();
+    case Source::kAgent:
+      on_agent();
+      return {};
     case Source::kAsker:
       on_asker();
       return {};
@@ -438,6 +447,7 @@ base::Result<void> Run::Loop::on_init_end() {
   CORDON_OK(on_life());
   const auto parting = progress_.was_killed() ? egress::Parting::kAtOnce : egress::Parting::kWhenDelivered;
   if (outlet_) outlet_->ask_to_finish(parting);
+  if (agent_) agent_->ask_to_finish();
   // A key that ended the child before its execve may arrive here a moment later.
   if (signals_) CORDON_OK(on_signals());
   CORDON_OK(on_control());
@@ -465,6 +475,7 @@ void Run::Loop::finish(const ProcessEnd& init) {
     outcome_->inbound = std::move(counted.inbound);
     judge_farewell();
   }
+  if (agent_) outcome_->agent = agent_->finish();
   give_back();
   mounted();
 }
@@ -481,6 +492,7 @@ void Run::Loop::abandon() {
   listener_.reset();  // whoever waits for an answer gets ENOSYS
   end_asking();
   outlet_.reset();
+  agent_.reset();
   if (!init_pidfd_.valid()) return holds_.reset();
   kill_run();
   close(life_);

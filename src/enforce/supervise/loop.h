@@ -1,9 +1,9 @@
 // Run::Loop: the descriptors of a run and what is done when one of them is readable.
 //
 // Each pass takes everything that is ready, in a fixed order: first what people want (signals, cancel), then what the
-// run reports (control, then the exec listener, which is judged by it; the outlet; life), then the mounts, output and
-// time, and last init's end. Only here are processes signalled, and all by pidfd, but for one SIGCONT to the target's
-// own process group.
+// run reports (control, then the exec listener, which is judged by it; the outlet; the relay to the ssh agent; life),
+// then the mounts, output and time, and last init's end. Only here are processes signalled, and all by pidfd, but for
+// one SIGCONT to the target's own process group.
 #pragma once
 
 #include <cstdint>
@@ -17,6 +17,7 @@
 #include "enforce/hold/hold.h"
 #include "enforce/hold/overlay_marks.h"
 #include "enforce/launch/protocol.h"
+#include "enforce/outlet/agent_relay.h"
 #include "enforce/outlet/outlet.h"
 #include "enforce/supervise/asker.h"
 #include "enforce/supervise/attributes.h"
@@ -63,6 +64,7 @@ class Run::Loop {
     kControl,
     kListener,
     kOutlet,
+    kAgent,
     kAsker,
     kLife,
     kMounts,
@@ -92,6 +94,7 @@ class Run::Loop {
   base::Result<void> serve_calls();
   base::Result<void> on_outlet();
   base::Result<void> take_socket(base::StepId step, base::Fd socket);
+  void on_agent();
   base::Result<void> make_group(const plan::Plan& plan, const std::string& run_id);
   base::Result<void> admit(pid_t init);
   void attest_limits();
@@ -146,6 +149,7 @@ class Run::Loop {
   std::optional<hold::Holds> holds_;  ///< gone when nothing of the run is left
   hold::OverlayMarks overlay_marks_;
   std::optional<outlet::Outlet> outlet_;
+  std::optional<outlet::AgentRelay> agent_;
   std::unique_ptr<Asker> asker_;
   std::optional<cgroup::Group> group_;  ///< of a run with limits
   base::StepId group_step_;

@@ -59,10 +59,11 @@ void Run::Loop::attest_limits() {
   let_go_on();
 }
 
-/// Once the broker serves and the limits stand, whichever of them the plan has.
+/// Once the broker and the relay serve and the limits stand, whichever of them the plan has.
 void Run::Loop::let_go_on() {
   const bool serving = !outlet_ || outlet_->state() == outlet::Outlet::State::kServing;
-  if (!serving || (group_ && !limits_stand_) || std::exchange(told_to_go_, true)) return;
+  const bool relaying = !agent_ || agent_->state() >= outlet::AgentRelay::State::kServing;
+  if (!serving || !relaying || (group_ && !limits_stand_) || std::exchange(told_to_go_, true)) return;
   const launch::Message go{.kind = launch::Kind::kGo};
   // A child that is gone already says so by itself.
   static_cast<void>(kernel::send_message(control_, std::as_bytes(std::span(&go, 1))).has_value());

@@ -1,4 +1,4 @@
-// The Loop and the run's way out (enforce/outlet).
+// The Loop and what of a run leads out of it (enforce/outlet).
 #include <fmt/format.h>
 
 #include <csignal>
@@ -27,6 +27,10 @@ plan::Lapse lapse_of(const base::Error& why, std::string_view consequence) {
 }  // namespace
 
 base::Result<void> Run::Loop::take_socket(base::StepId step, base::Fd socket) {
+  if (agent_ && agent_->step() == step) {
+    if (auto taken = agent_->take_socket(step, std::move(socket)); !taken) progress_.fail_setup(taken.error());
+    return {};
+  }
   if (!outlet_) return {};  // not of the plan: progress_ has refused it
   if (auto taken = outlet_->take_socket(step, std::move(socket)); !taken) progress_.fail_setup(taken.error());
   return {};
@@ -46,6 +50,16 @@ base::Result<void> Run::Loop::on_outlet() {
     let_go_on();
   }
   return {};
+}
+
+/// A relay that is lost takes the agent with it, which is closed: the report says so, and the run goes on.
+void Run::Loop::on_agent() {
+  using State = outlet::AgentRelay::State;
+  agent_->service();
+  if (agent_->state() == State::kServing) return let_go_on();
+  if (agent_->state() != State::kOver && agent_->state() != State::kLost) return;
+  static_cast<void>(kernel::epoll_remove(epoll_, agent_->poll_fd()).has_value());
+  if (agent_->state() == State::kLost) progress_.fail_setup(agent_->error());
 }
 
 base::Result<void> Run::Loop::make_asker(const Options& options) {

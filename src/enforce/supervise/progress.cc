@@ -16,6 +16,7 @@ std::size_t sockets_of(const plan::Plan& plan) {
   std::size_t out = 0;
   for (const plan::Step& step : plan.steps) {
     if (std::holds_alternative<plan::step::Listen>(step.act)) ++out;
+    if (std::holds_alternative<plan::step::AgentSocket>(step.act)) ++out;
     if (const auto* pool = std::get_if<plan::step::SocketPool>(&step.act)) out += pool->count;
   }
   return out;

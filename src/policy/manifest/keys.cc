@@ -10,7 +10,6 @@ constexpr auto kNarrower = Wording::MoreIs::kNarrower;
 constexpr auto kNeither = Wording::MoreIs::kNeither;
 constexpr auto kOld = Since::kReference;
 constexpr auto kNew = Since::kCordon;
-constexpr auto kNotYet = Held::kNotYet;
 
 constexpr std::array kKeys = {
     Key{"entrypoint",
@@ -138,8 +137,7 @@ constexpr std::array kKeys = {
         &Policy::agent,
         {"may now use the agent", "may no longer use the agent", kWider},
         "Agents that can be asked to sign: ssh",
-        "[ssh]",
-        kNotYet},
+        "[ssh]"},
     Key{"exec",
         kOld,
         Need::kOptional,

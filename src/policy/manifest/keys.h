@@ -27,10 +27,6 @@ enum class Order : std::uint8_t { kMatters, kFree };
 
 enum class Need : std::uint8_t { kRequired, kOptional };
 
-/// Whether this version holds what a key asks for. What it does not is refused by the planner with its line, and the
-/// pages that are made from this table say so (tests/cli/refused_keys_test.cc keeps the two together).
-enum class Held : std::uint8_t { kYes, kNotYet };
-
 using PathTarget = PathGrant Policy::*;
 using TextTarget = Text Policy::*;
 using PathsTarget = std::vector<PathGrant> Policy::*;
@@ -61,7 +57,6 @@ struct Key {
   Wording wording;
   std::string_view summary;  ///< one sentence without a full stop, for editors and the reference
   std::string_view example;  ///< a line of YAML: the value only
-  Held held = Held::kYes;
 };
 
 /// A key inside `network[]`, `limits` or `provenance`.
@@ -83,7 +78,6 @@ struct Member {
   Rule rule;
   MemberTarget target;
   std::string_view summary;
-  Held held = Held::kYes;
 };
 
 std::span<const Key> keys();

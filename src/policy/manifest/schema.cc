@@ -43,11 +43,8 @@ Json value_schema(Rule rule) {
   return Json::object();
 }
 
-constexpr std::string_view kNotYet = " *(not yet)*";
-
-Json described(std::string_view summary, Held held, const Json& schema) {
-  const char* mark = held == Held::kNotYet ? " (not yet: this version refuses it)" : "";
-  Json out = {{"description", std::string(summary) + mark}};
+Json described(std::string_view summary, const Json& schema) {
+  Json out = {{"description", std::string(summary)}};
   out.update(schema);
   return out;
 }
@@ -59,7 +56,7 @@ Json map_schema(std::span<const Member> members) {
     Json value = value_schema(row.rule);
     if (std::holds_alternative<std::vector<std::string> Provenance::*>(row.target))
       value = Json{{"type", "array"}, {"items", value_schema(row.rule)}};
-    properties[std::string(row.name)] = described(row.summary, row.held, value);
+    properties[std::string(row.name)] = described(row.summary, value);
     if (row.need == Need::kRequired) required.push_back(std::string(row.name));
   }
   Json out = {{"type", "object"}, {"properties", std::move(properties)}, {"additionalProperties", false}};
@@ -100,9 +97,8 @@ std::string row(const std::vector<std::string>& cells) {
 
 std::string code(std::string_view text) { return text.empty() ? "" : "`" + std::string(text) + "`"; }
 
-std::string name_cell(std::string_view name, Need need, Held held) {
-  return code(name) + (need == Need::kRequired ? " (required)" : "") +
-         std::string(held == Held::kNotYet ? kNotYet : "");
+std::string name_cell(std::string_view name, Need need) {
+  return code(name) + (need == Need::kRequired ? " (required)" : "");
 }
 
 std::string member_table(std::string_view title, std::span<const Member> members) {
@@ -110,7 +106,7 @@ std::string member_table(std::string_view title, std::span<const Member> members
       "\n**" + std::string(title) + "**\n\n" + row({"key", "takes", "new", "meaning"}) + "|---|---|---|---|\n";
   for (const Member& member : members) {
     const bool list = std::holds_alternative<std::vector<std::string> Provenance::*>(member.target);
-    out += row({name_cell(member.name, member.need, member.held),
+    out += row({name_cell(member.name, member.need),
                 (list ? "a list; each entry is " : "") + std::string(rule_name(member.rule)), generation(member.since),
                 std::string(member.summary)});
   }
@@ -123,7 +119,7 @@ std::string json_schema() {
   Json properties = Json::object();
   Json required = Json::array();
   for (const Key& key : keys()) {
-    properties[std::string(key.name)] = described(key.summary, key.held, key_schema(key));
+    properties[std::string(key.name)] = described(key.summary, key_schema(key));
     if (key.need == Need::kRequired) required.push_back(std::string(key.name));
   }
   const Json schema = {{"$schema", "https://json-schema.org/draft/2020-12/schema"},
@@ -140,7 +136,7 @@ std::string json_schema() {
 std::string key_reference() {
   std::string out = row({"key", "takes", "new", "meaning", "example"}) + "|---|---|---|---|---|\n";
   for (const Key& key : keys())
-    out += row({name_cell(key.name, key.need, key.held), takes(key), generation(key.since), std::string(key.summary),
+    out += row({name_cell(key.name, key.need), takes(key), generation(key.since), std::string(key.summary),
                 code(key.example)});
   out += member_table("Each rule of `network`", network_members());
   out += member_table("`limits`", limits_members());

@@ -64,6 +64,8 @@ Sys<void> carry_out(Tree& tree, const View& plan, std::size_t index, Channel& co
       return listen(record, control);
     case Op::kSocketPool:
       return make_socket_pool(record, control);
+    case Op::kAgentSocket:
+      return make_agent_socket(tree, target, record, control);
     case Op::kStartWarden:
     case Op::kGrant:
     case Op::kPrivateDirectory:  // run_warden()

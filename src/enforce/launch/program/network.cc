@@ -87,6 +87,11 @@ Sys<void> make_socket_pool(const Record& record, Channel& control) {
   return {};
 }
 
+Sys<void> make_agent_socket(Tree& tree, const char* path, const Record& record, Channel& control) {
+  CORDON_TRY(const Fd socket, make_listener(tree, path));
+  return control.send({.kind = Kind::kListening, .step = record.step}, socket);
+}
+
 Sys<void> await_supervisor() {
   auto batch = receive(FdView(kControlFd), 0);
   if (!batch) return base::fail(batch.error());

@@ -19,7 +19,9 @@ Sys<void> redirect(const Record& record);
 Sys<void> listen(const Record& record, Channel& control);
 /// Hands out sockets that are neither bound nor connected, one by one.
 Sys<void> make_socket_pool(const Record& record, Channel& control);
-/// In the child: until the supervisor says that the broker serves and the limits stand.
+/// Makes the unix socket of the relay to the ssh agent, and hands it out.
+Sys<void> make_agent_socket(Tree& tree, const char* path, const Record& record, Channel& control);
+/// In the child: until the supervisor says that the broker and the relay serve and the limits stand.
 Sys<void> await_supervisor();
 /// Where a datagram to nowhere (a documentation address) would come from: the own address, where all is local.
 Sys<kernel::Endpoint> source_to_nowhere(int family);

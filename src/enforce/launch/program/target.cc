@@ -126,7 +126,7 @@ Sys<char**> pointers(wire::List list) {
 }
 
 [[noreturn]] void execute(const Target& target, const Record& record, char** argv, char** environment) {
-  for (const Op awaited : {Op::kCgroup, Op::kListen, Op::kSocketPool}) {
+  for (const Op awaited : {Op::kCgroup, Op::kListen, Op::kSocketPool, Op::kAgentSocket}) {
     const Found found = find(target.plan, awaited);
     if (!found.there) continue;
     must(target, found.record.step, await_supervisor());

@@ -1,6 +1,7 @@
 #include "enforce/launch/program/tree.h"
 
 #include "kernel/short_text.h"
+#include "kernel/socket.h"
 
 namespace cordon::enforce::launch {
 
@@ -197,6 +198,15 @@ Sys<void> make_file(Tree& tree, const char* path, std::span<const std::byte> con
   CORDON_TRY(const Fd file,
              kernel::openat(place.directory, place.name, O_CREAT | O_EXCL | O_WRONLY | O_NOFOLLOW, mode));
   return kernel::write_all(file, content);
+}
+
+Sys<Fd> make_listener(Tree& tree, const char* path) {
+  CORDON_TRY(const Place place, own_place(tree, path));
+  // By its last name: the whole of a path may be longer than an address.
+  CORDON_OK(kernel::fchdir(place.directory));
+  auto socket = kernel::unix_listener(place.name);
+  CORDON_OK(kernel::fchdir(tree.self));
+  return socket;
 }
 
 Sys<void> mount_tmpfs(Tree& tree, const char* path, const Record& record) {

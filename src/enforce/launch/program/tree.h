@@ -96,6 +96,9 @@ Sys<void> make_symlink(Tree& tree, const char* path, const char* text);
 Sys<void> make_unlisted(Tree& tree, const char* path);
 Sys<void> make_file(Tree& tree, const char* path, std::span<const std::byte> content, mode_t mode);
 
+/// A unix socket that listens there, for anybody in the new root to connect to.
+Sys<Fd> make_listener(Tree& tree, const char* path);
+
 /// mounts.cc
 Sys<void> bind(Tree& tree, const View& plan, const Record& record);
 /// The rules of what was kept, once the ruleset is there; nothing is kept any more.

@@ -1,4 +1,4 @@
-#include "egress/program/confine.h"
+#include "confine/confine.h"
 
 #include <fcntl.h>
 #include <sys/prctl.h>
@@ -9,20 +9,16 @@
 #include <algorithm>
 #include <span>
 
-#include "egress/program/filter.h"
 #include "kernel/file.h"
 #include "kernel/net.h"
 #include "kernel/process.h"
 #include "kernel/security.h"
 
-namespace cordon::egress {
+namespace cordon::confine {
 namespace {
 
 using kernel::Errno;
 using kernel::Sys;
-
-/// Far above what the largest bounds need (12 MiB and 64 KiB a connection), so that only a fault of ours meets it.
-constexpr rlim64_t kMostMemory = 6ULL << 30;
 
 Sys<void> drop_privileges() {
   CORDON_OK(kernel::prctl(PR_SET_DUMPABLE, 0));  // first: from here on nobody of this user reads our memory
@@ -34,11 +30,11 @@ Sys<void> drop_privileges() {
   return kernel::capset({});
 }
 
-Sys<void> limit() {
+Sys<void> limit(std::uint64_t most_memory) {
   CORDON_OK(kernel::setrlimit(RLIMIT_CORE, {0, 0}));
   CORDON_OK(kernel::setrlimit(RLIMIT_FSIZE, {0, 0}));
   CORDON_TRY(const rlimit64 memory, kernel::getrlimit(RLIMIT_DATA));
-  const rlim64_t most = std::min(kMostMemory, memory.rlim_max);
+  const rlim64_t most = std::min<rlim64_t>(most_memory, memory.rlim_max);
   return kernel::setrlimit(RLIMIT_DATA, {most, most});
 }
 
@@ -101,10 +97,10 @@ std::uint32_t try_closed_calls() {
 
 }  // namespace
 
-Sys<Ready> confine() {
-  Ready ready;
+Sys<Confined> confine(std::span<const sock_filter> filter, std::uint64_t most_memory) {
+  Confined ready;
   CORDON_OK(drop_privileges());
-  CORDON_OK(limit());
+  CORDON_OK(limit(most_memory));
   CORDON_OK(open_root());  // the control: what must fail later succeeds now
   CORDON_TRY(ready.landlock_abi, enter_landlock());
   std::uint32_t wanted = kAllChecks;
@@ -114,11 +110,10 @@ Sys<Ready> confine() {
     ready.checks |= static_cast<std::uint32_t>(Check::kLandlock);
   }
   ready.checks |= look_at_privileges();
-  const auto filter = broker_filter();
-  CORDON_TRY(const kernel::Fd unused, kernel::seccomp_set_filter(std::as_bytes(std::span(filter)), 0));
+  CORDON_TRY(const kernel::Fd unused, kernel::seccomp_set_filter(std::as_bytes(filter), 0));
   ready.checks |= try_closed_calls();
   if (ready.checks != wanted) return base::fail(Errno{EPERM, "verification"});
   return ready;
 }
 
-}  // namespace cordon::egress
+}  // namespace cordon::confine
