@@ -82,6 +82,8 @@ TEST_P(Ending, KillNineOfCordonEndsTheTargetAndLeavesNothing) {
   EXPECT_EQ(ended.signal, SIGKILL);
   EXPECT_TRUE(gone(marker)) << "target, init or launcher is left";
   EXPECT_EQ(host_mounts(), mounts);
+  // A warden removes the run's own directory when every process is gone.
+  for (int i = 0; i < 500 && host_temporary_names() != temporary; ++i) ::usleep(10'000);
   EXPECT_EQ(host_temporary_names(), temporary);
   EXPECT_EQ(difference(home, snapshot(scene.home())), "");
 }

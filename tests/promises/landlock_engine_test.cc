@@ -156,17 +156,20 @@ TEST_P(LandlockEngine, KillNineOfCordonLeavesNoProcessAndNoDirectory) {
       "cd " + scene.work() + "; echo $TMPDIR > out/place; ./act daemon=" + marker + "; echo > out/ready; sleep 300";
   const std::string manifest = scene.approved("entrypoint: /bin/sh\n" + list("args", {"-c", script}) +
                                               list("read", {"./act"}) + list("write", {"./out"}) + "exec: all\n");
-  Running run = scene.cordon({"run", "--engine", "landlock", manifest}).start();
-  for (int i = 0; i < 500 && !scene.tree().exists("work/out/ready"); ++i) ::usleep(10'000);
-  ASSERT_TRUE(scene.tree().exists("work/out/ready")) << run.wait();
-  ASSERT_THAT(processes_with(marker), Not(IsEmpty()));
-  const std::string own = private_directory(scene);
-  EXPECT_TRUE(std::filesystem::exists(own)) << "the control: " << own;
-  run.signal(SIGKILL);
-  EXPECT_EQ(run.wait().signal, SIGKILL);
-  EXPECT_TRUE(gone(marker));
-  for (int i = 0; i < 500 && std::filesystem::exists(own); ++i) ::usleep(10'000);
-  EXPECT_FALSE(std::filesystem::exists(own)) << own;
+  for (const bool whole_group : {false, true}) {
+    Running run = scene.cordon({"run", "--engine", "landlock", manifest}).start();
+    for (int i = 0; i < 500 && !scene.tree().exists("work/out/ready"); ++i) ::usleep(10'000);
+    ASSERT_TRUE(scene.tree().exists("work/out/ready")) << run.wait();
+    ASSERT_THAT(processes_with(marker), Not(IsEmpty()));
+    const std::string own = private_directory(scene);
+    EXPECT_TRUE(std::filesystem::exists(own)) << "the control: " << own;
+    ASSERT_EQ(::kill(whole_group ? -run.pid() : run.pid(), SIGKILL), 0);
+    EXPECT_EQ(run.wait().signal, SIGKILL);
+    EXPECT_TRUE(gone(marker)) << (whole_group ? "of the whole group" : "of Cordon alone");
+    for (int i = 0; i < 500 && std::filesystem::exists(own); ++i) ::usleep(10'000);
+    EXPECT_FALSE(std::filesystem::exists(own)) << own;
+    scene.tree().remove("work/out/ready");
+  }
 }
 
 TEST_P(LandlockEngine, AWardenThatIsKilledLeavesNoProcessAndNoDirectory) {

@@ -169,6 +169,8 @@ Sys<void> Warden::make_private_directory(Tree& tree, const View& plan, const Rec
 }
 
 Sys<void> Warden::disarm(std::span<const std::byte> plan) {
+  // Out of the caller's process group, in which the target stays: who kills that as a whole must not kill the warden.
+  CORDON_OK(kernel::done(::setsid() < 0 ? -1 : 0, "setsid"));
   CORDON_OK(kernel::prctl(PR_SET_NO_NEW_PRIVS, 1));
   kernel::CapabilitySets kept{};
   if (other_ids_) {  // what is to be ended, and removed, is somebody else's
