@@ -17,6 +17,7 @@ using kernel::Sys;
 namespace {
 
 constexpr std::uint64_t kNsPerMs = 1'000'000;
+constexpr std::uint64_t kRestMs = 100;
 std::uint64_t now_ms() { return kernel::monotonic_ns() / kNsPerMs; }
 
 short if_any(bool wanted, short events) { return wanted ? events : short{0}; }
@@ -55,7 +56,8 @@ Sys<void> Relay::run(const Record& ready) {
 std::vector<pollfd> Relay::watched() const {
   std::vector<pollfd> out;
   out.push_back({.fd = sockets_.control.get(), .events = POLLIN, .revents = 0});
-  out.push_back({.fd = sockets_.listener.get(), .events = POLLIN, .revents = 0});
+  const bool accepts = accept_after_ms_ <= now_ms();
+  out.push_back({.fd = accepts ? sockets_.listener.get() : -1, .events = POLLIN, .revents = 0});
   const auto to_agent = static_cast<short>(POLLIN | if_any(!to_agent_.done(), POLLOUT));
   out.push_back({.fd = sockets_.agent.valid() ? sockets_.agent.get() : -1, .events = to_agent, .revents = 0});
   for (const ClientPtr& client : clients_) {
@@ -68,12 +70,12 @@ std::vector<pollfd> Relay::watched() const {
 }
 
 int Relay::patience_ms() const {
-  std::uint64_t due = UINT64_MAX;
+  const std::uint64_t now = now_ms();
+  std::uint64_t due = accept_after_ms_ > now ? accept_after_ms_ : UINT64_MAX;
   for (const ClientPtr& client : clients_) {
     if (client->due_ms != 0) due = std::min(due, client->due_ms);
   }
   if (due == UINT64_MAX) return -1;
-  const std::uint64_t now = now_ms();
   return due > now ? static_cast<int>(due - now) : 0;
 }
 
@@ -109,7 +111,11 @@ Sys<void> Relay::turn(bool& finished) {
 void Relay::accept_one() {
   base::Fd socket(kernel::retry(
       [&] { return ::accept4(sockets_.listener.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK); }));
-  if (!socket.valid()) return;
+  if (!socket.valid()) {
+    // No descriptor is free, on this machine or for this user: whoever waits is asked again, and not all the time.
+    accept_after_ms_ = now_ms() + kRestMs;
+    return;
+  }
   if (clients_.size() >= bounds_.clients) {
     ++tally_.no_room;
     return;

@@ -100,6 +100,7 @@ class Relay {
   std::vector<Used> used_;
   std::uint64_t used_beyond_ = 0;
   Tally tally_, told_;
+  std::uint64_t accept_after_ms_ = 0;
   std::optional<kernel::Errno> failed_;  ///< nobody can be told any more
 };
 

@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>
@@ -317,6 +318,26 @@ TEST_F(AgentRelay, AnAgentWhoseMessageHasNoEndIsNotHeardAgain) {
   send(agent_.get(), number(0xffffffffU));
   EXPECT_EQ(receive(one.get()), kFailed);
   EXPECT_EQ(hear().what, Told::kLost);
+}
+
+TEST_F(AgentRelay, WithoutAFreeDescriptorItWaitsAndServesOnceThereIsOne) {
+  start();
+  const Fd one = client();
+  send(one.get(), message("\x13"));
+  EXPECT_EQ(receive(one.get()), kFailed) << "it is accepted";
+  rlimit before{};
+  ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &before), 0);
+  const Fd two(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  const int lowest_free = Fd(::dup(two.get())).get();  // the relay's descriptors are this process's
+  const rlimit none{.rlim_cur = static_cast<rlim_t>(lowest_free), .rlim_max = before.rlim_max};
+  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &none), 0);
+  const auto address = kernel::unix_address(path_.c_str());
+  ASSERT_EQ(::connect(two.get(), reinterpret_cast<const sockaddr*>(&*address), sizeof *address), 0);
+  send(two.get(), message("\x13"));
+  send(one.get(), message("\x13"));
+  EXPECT_EQ(receive(one.get()), kFailed) << "who is there is served";
+  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &before), 0);
+  EXPECT_EQ(receive(two.get()), kFailed);
 }
 
 TEST_F(AgentRelay, EndsWithTheSupervisor) {

@@ -333,6 +333,17 @@ TEST_P(AgentOfAnother, IsNotAsked) {
   EXPECT_THAT(agent.listed(), HasSubstr("no identities")) << "the control: its own user may ask it";
 }
 
+TEST_P(AgentOfAnother, IsNotAskedUnderANameOfOurs) {
+  const SshAgent agent(scene.tree(), other_user(), "work/keys");
+  ASSERT_EQ(::chown(agent.socket().c_str(), 0, 0), 0);
+  scene.tree().write("work/s.sh", "ssh-add -l\n", 0755);
+  const std::string manifest =
+      scene.manifest("entrypoint: ./s.sh\ninterpreter: " + real("/usr/bin/bash") + "\nexec: all\nagent: [ssh]\n");
+  const Finished got = scene.cordon({"run", "--allow-unapproved", manifest}).env("SSH_AUTH_SOCK", agent.socket()).run();
+  EXPECT_EQ(got.code, 125) << got;
+  EXPECT_TRUE(got.says("another user listens there: " + std::to_string(other_user().uid))) << got;
+}
+
 TEST_P(AgentOfAnother, IsAskedWhereItIsThatOfTheUserWhomRootRunsAs) {
   scene.tree().write("work/s.sh", "id -u\nssh-add -l\n", 0755);
   const std::string manifest =

@@ -4,6 +4,9 @@
 //
 // It locks itself up (confine/), tries the locks, says so, and serves until the control socket ends. What fails before
 // that is said on the control socket, and nobody was served.
+#include <sys/resource.h>
+
+#include <cerrno>
 #include <span>
 #include <utility>
 
@@ -26,7 +29,19 @@ using kernel::Sys;
 /// A message of each client and its answer, a list of the agent's, and the room between allocations; far above it.
 constexpr std::uint64_t kMostMemory = 256ULL << 20;
 
+/// poll(2) takes no more than may be open.
+constexpr rlim64_t kDescriptors = 64;
+static_assert(kDescriptors > Bounds().clients + 16);
+
+Sys<void> raise_descriptors() {
+  CORDON_TRY(rlimit64 limit, kernel::getrlimit(RLIMIT_NOFILE));
+  if (limit.rlim_max < kDescriptors) return base::fail(kernel::Errno{EMFILE, "getrlimit"});
+  limit.rlim_cur = kDescriptors;
+  return kernel::setrlimit(RLIMIT_NOFILE, limit);
+}
+
 Sys<void> serve() {
+  CORDON_OK(raise_descriptors());
   CORDON_OK(kernel::close_range(kFirstFreeFd, ~0U, 0));
   Sockets sockets{.control = FdView(kControlFd), .listener = Fd(kListenerFd), .agent = Fd(kAgentFd)};
   CORDON_TRY(const confine::Confined confined, confine::confine(relay_filter(), kMostMemory));
