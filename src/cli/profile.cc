@@ -63,7 +63,6 @@ class Profile {
   base::Result<WatchedRun, Stop> watch(const draft::Proposal& chosen);
   base::Result<draft::Proposal, Stop> proposal_of(WatchedRun& run);
   base::Result<void, Stop> keep_list(WatchedRun& run, draft::Proposal& proposal);
-  void drop_given_hosts(draft::Proposal& proposal) const;
   base::Result<void, Stop> judge(Host& host, draft::Proposal& proposal);
   base::Result<void, Stop> rounds(Choosing& choosing);
   void say_what_is_missing(const Choosing& choosing);
@@ -140,6 +139,7 @@ base::Result<WatchedRun, Stop> Profile::watch(const draft::Proposal& chosen) {
       policy.write.insert(policy.write.end(), existing_->policy.write.begin(), existing_->policy.write.end());
       policy.deny.insert(policy.deny.end(), existing_->policy.deny.begin(), existing_->policy.deny.end());
       policy.network.insert(policy.network.end(), existing_->policy.network.begin(), existing_->policy.network.end());
+      policy.host_services = existing_->policy.host_services;
       for (const policy::EnvGrant& grant : existing_->policy.env)
         if (std::ranges::find(policy.env, grant.name, &policy::EnvGrant::name) == policy.env.end())
           policy.env.push_back(grant);
@@ -215,16 +215,6 @@ base::Result<void, Stop> Profile::keep_list(WatchedRun& run, draft::Proposal& pr
   return {};
 }
 
-/// What nobody approved was not there in this run: it is asked about again.
-void Profile::drop_given_hosts(draft::Proposal& proposal) const {
-  if (!is_seeded()) return;
-  std::erase_if(proposal.network, [&](const policy::NetworkRule& rule) {
-    return std::ranges::any_of(existing_->policy.network, [&](const policy::NetworkRule& there) {
-      return there.host == rule.host && there.port == rule.port;
-    });
-  });
-}
-
 base::Result<draft::Proposal, Stop> Profile::proposal_of(WatchedRun& run) {
   draft::Proposal out =
       draft::propose({.policy = watched_policy_,
@@ -245,7 +235,6 @@ base::Result<draft::Proposal, Stop> Profile::proposal_of(WatchedRun& run) {
   new_names_.widen(out, run);
   drop_made_in_the_run(out, run);
   CORDON_OK(keep_list(run, out));
-  drop_given_hosts(out);
   CORDON_OK(judge(run.host, out));
   // After that: what is withheld covers nothing. What nobody approved was not there in this run: it is asked about
   // again.
@@ -343,13 +332,17 @@ void Profile::fill(const draft::Proposal& chosen) {
   view_.unnamed = chosen.unnamed;
 }
 
-/// Where nothing of the draft lies in the directory that the user stands in, the program need not be started there, and
-/// the directory would not even exist.
+/// Where nothing of the draft lies in the directory that the user stands in, or around it, the program need not be
+/// started there, and the directory would not even exist. A manifest that starts it there already goes on doing so: its
+/// own lines are what it needs there.
 const policy::Policy& Profile::begins_with(const draft::Proposal& chosen) const {
-  const auto lies_there = [&](const draft::Want& want) { return planner::within(want.real, subject_.project); };
+  if (!subject_.alone) return subject_.base;
+  if (existing_ && starts_the_same(subject_, existing_->policy, subject_.base)) return subject_.base;
+  const auto lies_there = [&](const draft::Want& want) {
+    return planner::within(want.real, subject_.project) || planner::within(subject_.project, want.real);
+  };
   const bool anywhere = subject_.project == "/" || subject_.project == "/tmp";
-  return subject_.alone && !anywhere && std::ranges::none_of(chosen.wants, lies_there) ? *subject_.alone
-                                                                                       : subject_.base;
+  return anywhere || std::ranges::any_of(chosen.wants, lies_there) ? subject_.base : *subject_.alone;
 }
 
 base::Result<int, Stop> Profile::conclude(Choosing& choosing) {
