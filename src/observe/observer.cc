@@ -31,6 +31,20 @@ struct How {
 };
 constexpr std::uint64_t kBeneath = 0x08, kInRoot = 0x10;
 
+/// The call that a row stands for: newfstatat, statx and an open for a link itself are lstat by other names.
+std::size_t told_as(const Call& call, std::size_t row) {
+  static const auto kLstat =
+      static_cast<std::size_t>(std::ranges::find(plan::kPathCalls, std::string_view("lstat"),
+                                                 [](const PathCall& each) { return std::string_view(each.name); }) -
+                               plan::kPathCalls.begin());
+  const PathCall& one = plan::kPathCalls.at(row);
+  constexpr std::uint64_t kLinkItself = O_PATH | O_NOFOLLOW;
+  if (one.form == CallForm::kOpen) return (argument(call, one.flags) & kLinkItself) == kLinkItself ? kLstat : row;
+  const std::string_view name(one.name);
+  if (name != "newfstatat" && name != "statx") return row;
+  return (argument(call, one.flags) & AT_SYMLINK_NOFOLLOW) != 0 ? kLstat : row;
+}
+
 }  // namespace
 
 Observer::Observer(const plan::Plan& plan) : watching_(plan.watching) {
@@ -96,7 +110,7 @@ void Observer::look(const Call& call, Fate fate) {
   if (call.number < 0 || number >= rows_.size() || rows_[number] < 0) return;
   if (!pending_.empty()) settle(call.pid);
   const PathCall& row = plan::kPathCalls.at(static_cast<std::size_t>(rows_[number]));
-  seen_.row = static_cast<std::uint8_t>(rows_[number]);
+  seen_.row = static_cast<std::uint8_t>(told_as(call, static_cast<std::size_t>(rows_[number])));
   if (row.form == CallForm::kStart) return;
   if (row.form == CallForm::kEnd) {
     if (!pending_.empty()) settle_of_thread(call.pid);
