@@ -33,15 +33,18 @@ inline bool only_finds_it_standing(const ObservedPath& one) {
          std::ranges::all_of(one.calls, changes_nothing);
 }
 
-/// Whether some call went where a link of that name leads. Who makes, renames, removes or looks at a link goes nowhere.
-inline bool follows_link(const ObservedPath& one) {
+/// Whether this call goes where a link of that name leads. Who makes, renames, removes or looks at a link goes nowhere.
+inline bool call_follows_link(std::string_view call) {
   constexpr std::array kNever = std::to_array<std::string_view>(
       {"lchown",    "lgetxattr", "link",    "linkat",    "llistxattr", "lremovexattr", "lsetxattr", "lstat",
        "mkdir",     "mkdirat",   "mknod",   "mknodat",   "readlink",   "readlinkat",   "rename",    "renameat",
        "renameat2", "rmdir",     "symlink", "symlinkat", "unlink",     "unlinkat"});
-  return one.calls.empty() || std::ranges::any_of(one.calls, [&](std::string_view call) {
-           return std::ranges::find(kNever, call) == kNever.end();
-         });
+  return std::ranges::find(kNever, call) == kNever.end();
+}
+
+/// Whether some call of it did.
+inline bool follows_link(const ObservedPath& one) {
+  return one.calls.empty() || std::ranges::any_of(one.calls, call_follows_link);
 }
 
 }  // namespace cordon::plan

@@ -123,5 +123,32 @@ TEST_P(ProfileCheck, MkdirOnItsWayThroughStandingDirectoriesIsNoDifference) {
   EXPECT_EQ(more.code, 4) << "the control" << more;
 }
 
+TEST_P(ProfileCheck, WhatLiesAboveALinkIsToldByTheHostsLinks) {
+  scene.tree().write("home/far/beside.txt", "x");
+  scene.tree().make_directory("home/far/in");
+  scene.tree().write("work/beside.txt", "x");
+  scene.tree().link("work/l", scene.tree().path("home/far/in"));
+  const std::string lines = "read: [./beside.txt, ./l]\n";
+  const Finished far = checked("read x <l/../beside.txt; exit 0\n", lines);
+  EXPECT_EQ(far.code, 4) << far;
+  EXPECT_THAT(far.err, HasSubstr("far/beside.txt"));
+  scene.tree().make_directory("work/d");
+  const Finished here = checked("read x <d/../beside.txt; exit 0\n", lines + "write: [./d]\n");
+  EXPECT_EQ(here.code, 0) << "the control" << here;
+}
+
+TEST_P(ProfileCheck, ALinkThatTheRunMadeAndRemovedHidesNothing) {
+  scene.tree().write("home/far/secret.txt", "x");
+  scene.tree().make_directory("work/out");
+  const auto through = [&](const std::string& target) {
+    return checked("/bin/ln -s " + target + " out/l; /bin/cat out/l/secret.txt; /bin/rm out/l; exit 0\n",
+                   "write: [./out]\nexec: all\n");
+  };
+  const Finished far = through(scene.tree().path("home/far"));
+  EXPECT_EQ(far.code, 4) << far;
+  EXPECT_THAT(far.err, HasSubstr("far/secret.txt"));
+  EXPECT_EQ(through(scene.in_work("out")).code, 0) << "the control";
+}
+
 }  // namespace
 }  // namespace cordon::test
