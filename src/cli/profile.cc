@@ -66,6 +66,7 @@ class Profile {
   base::Result<void, Stop> judge(Host& host, draft::Proposal& proposal);
   base::Result<void, Stop> rounds(Choosing& choosing);
   void say_what_is_missing(const Choosing& choosing);
+  void say_that_no_line_mends_it();
   void fill(const draft::Proposal& proposal);
   [[nodiscard]] const policy::Policy& begins_with(const draft::Proposal& chosen) const;
   base::Result<int, Stop> conclude(Choosing& choosing);
@@ -106,6 +107,7 @@ base::Result<void, Stop> Profile::prepare() {
   CORDON_OK(add_global_config(context_.invocation, host.facts, posture_));
   CORDON_TRY(subject_, subject_of(context_.invocation, arguments_, host));
   CORDON_TRY(existing_, existing_draft(context_.invocation, host.facts, subject_));
+  if (is_seeded()) new_names_.know(existing_->policy.write);
   if (!existing_) {
     CORDON_TRY(place_, require_place_for_draft(host, subject_));
   }
@@ -233,6 +235,8 @@ base::Result<draft::Proposal, Stop> Profile::proposal_of(WatchedRun& run) {
   // Where every program may be started, which ones were is no gap.
   if (out.exec_all) out.lost -= std::min(out.lost, killed_while_starting(run.outcome.observations));
   new_names_.widen(out, run);
+  gather_new(out, run);
+  name_links_of_listed(out, run);
   drop_made_in_the_run(out, run);
   CORDON_OK(keep_list(run, out));
   CORDON_OK(judge(run.host, out));
@@ -294,6 +298,14 @@ void Profile::say_what_is_missing(const Choosing& choosing) {
   if (last_.exit_code == 127)
     view_.notes.emplace_back(
         "code 127 is a shell's word for a command that is not on PATH, which is /usr/bin:/bin inside");
+  const auto has_started = [&](std::string_view name) {
+    return std::ranges::any_of(last_.observations.programs,
+                               [&](const plan::ExecutedProgram& one) { return planner::name_of(one.path) == name; });
+  };
+  if (last_.exit_code != 0 && has_started("go") && has_started("git"))
+    view_.notes.emplace_back(
+        "go asks git for the version that it builds, and a .git that is only held empty in the sandbox is no checkout: "
+        "go build -buildvcs=false, or a .git of its own");
   if (subject_.is_command) {
     const bool by_env = subject_.alone && &begins_with(chosen) == &subject_.base;
     view_.notes.push_back(fmt::format(
@@ -301,6 +313,14 @@ void Profile::say_what_is_missing(const Choosing& choosing) {
         by_env ? fmt::format("env -C starts it in {}, as here; ", base::shown(subject_.project)) : std::string(),
         subject_.out.empty() ? std::string("MANIFEST") : base::shown(subject_.out)));
   }
+}
+
+/// The manifest was in force and has all that was asked for, and the program failed all the same: that it works is not
+/// vouched for.
+void Profile::say_that_no_line_mends_it() {
+  if (last_.exit_code == 0 || !view_.incomplete.empty()) return;
+  view_.incomplete.push_back(
+      fmt::format("it ended with code {}, and no line would change that: what it said tells more", last_.exit_code));
 }
 
 void Profile::fill(const draft::Proposal& chosen) {
@@ -355,6 +375,7 @@ base::Result<int, Stop> Profile::conclude(Choosing& choosing) {
   // Who left before the first answer wants no file.
   const bool nothing = choosing.quit() && view_.rounds == 1 && chosen.wants.empty() && chosen.network.empty();
   if (!nothing) CORDON_OK(write_draft(context_, subject_, existing_, place_, composed, view_));
+  if (is_seeded() && !view_.written) say_that_no_line_mends_it();
   if (json_)
     context_.output.print(report::profile_document(view_, policy::manifest::to_json(composed).dump()));
   else
