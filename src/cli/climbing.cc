@@ -109,7 +109,9 @@ void settle_climbs(Host& host, const plan::Plan& plan, plan::Observations& obser
       const auto fact = facts.paths.find(before);
       if (fact != facts.paths.end()) {
         const bool known = fact->second.state == plan::PathState::kPresent && !fact->second.real.empty();
-        if (!known && fact->second.state != plan::PathState::kAbsent) continue;
+        const bool nowhere =
+            fact->second.state == plan::PathState::kAbsent || fact->second.state == plan::PathState::kNotDirectory;
+        if (!known && !nowhere) continue;
         if (known) before = fact->second.real;
       } else if (!before.empty() && !by_text(before)) {
         continue;
