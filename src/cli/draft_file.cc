@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "base/text.h"
@@ -85,6 +86,27 @@ std::string lines_of(const policy::Policy& policy) {
   return base::join(out, ", ") + (total > kMost ? fmt::format(" and {} more", total - kMost) : std::string());
 }
 
+/// A manifest that starts its program by itself, and whose program now needs the directory that the user stands in:
+/// what `begins` adds goes in front, and the arguments and programs that it has stay.
+void start_by_env(const policy::Policy& begins, policy::Policy& out) {
+  const std::vector<policy::Text> own = std::move(out.args);
+  const auto program = std::ranges::find(begins.args, out.entrypoint.path, &policy::Text::value);
+  out.args.assign(begins.args.begin(), program == begins.args.end() ? program : std::next(program));
+  out.args.insert(out.args.end(), own.begin(), own.end());
+  out.entrypoint = begins.entrypoint;
+  out.interpreter = begins.interpreter;
+  out.interpreter_path = begins.interpreter_path;
+  out.interpreter_args = begins.interpreter_args;
+  if (out.exec.mode == policy::ExecMode::kAll) return;
+  if (out.exec.mode != policy::ExecMode::kList || begins.exec.mode == policy::ExecMode::kAll) {
+    out.exec = begins.exec;
+    return;
+  }
+  for (const policy::PathGrant& program_of_it : begins.exec.programs)
+    if (std::ranges::find(out.exec.programs, program_of_it.path, &policy::PathGrant::path) == out.exec.programs.end())
+      out.exec.programs.push_back(program_of_it);
+}
+
 /// The lines of `before` that stand in `after` too.
 policy::Policy kept_of(policy::Policy before, const policy::Policy& after) {
   const auto keep = [](auto& lines, const auto& others, auto same) {
@@ -152,13 +174,12 @@ policy::Policy draft_base(const Subject& subject, const policy::Policy& begins, 
   policy::Policy out = existing ? existing->policy : begins;
   out.posture = {};
   if (!existing) return out;
-  out.interpreter = begins.interpreter;
-  out.interpreter_path = begins.interpreter_path;
-  out.interpreter_args = begins.interpreter_args;
   if (!starts_the_same(subject, out, begins)) {
-    out.entrypoint = begins.entrypoint;
-    out.args = begins.args;
-    if (out.exec.mode != policy::ExecMode::kAll) out.exec = begins.exec;
+    start_by_env(begins, out);
+  } else if (out.interpreter.empty()) {
+    out.interpreter = begins.interpreter;
+    out.interpreter_path = begins.interpreter_path;
+    out.interpreter_args = begins.interpreter_args;
   }
   drop_declined(out.read, draft::Access::kRead, declined.wants, view);
   drop_declined(out.write, draft::Access::kWrite, declined.wants, view);

@@ -10,6 +10,7 @@
 #include <variant>
 
 #include "cli/choosing.h"
+#include "cli/climbing.h"
 #include "planner/draft.h"
 #include "planner/path_text.h"
 #include "policy/draft/draft.h"
@@ -179,7 +180,9 @@ void explain_watched(Host& host, const policy::Policy& policy, const plan::Plan&
                      report::Report& report) {
   if (report.observed.watching != plan::Watching::kPaths) return;
   explain_addresses(plan, outcome, report);
-  auto denials = denied_paths(host, policy, plan, deniable(plan, outcome.observations));
+  plan::Observations observed = outcome.observations;
+  settle_climbs(host, plan, observed);
+  auto denials = denied_paths(host, policy, plan, deniable(plan, observed));
   std::size_t tried = 0;
   for (report::Denial& denial : denials) {
     if (denial.grant.empty()) continue;

@@ -63,10 +63,10 @@ class Profile {
   base::Result<WatchedRun, Stop> watch(const draft::Proposal& chosen);
   base::Result<draft::Proposal, Stop> proposal_of(WatchedRun& run);
   base::Result<void, Stop> keep_list(WatchedRun& run, draft::Proposal& proposal);
-  void drop_given_hosts(draft::Proposal& proposal) const;
   base::Result<void, Stop> judge(Host& host, draft::Proposal& proposal);
   base::Result<void, Stop> rounds(Choosing& choosing);
   void say_what_is_missing(const Choosing& choosing);
+  void say_that_no_line_mends_it();
   void fill(const draft::Proposal& proposal);
   [[nodiscard]] const policy::Policy& begins_with(const draft::Proposal& chosen) const;
   base::Result<int, Stop> conclude(Choosing& choosing);
@@ -107,6 +107,7 @@ base::Result<void, Stop> Profile::prepare() {
   CORDON_OK(add_global_config(context_.invocation, host.facts, posture_));
   CORDON_TRY(subject_, subject_of(context_.invocation, arguments_, host));
   CORDON_TRY(existing_, existing_draft(context_.invocation, host.facts, subject_));
+  if (is_seeded()) new_names_.know(existing_->policy.write);
   if (!existing_) {
     CORDON_TRY(place_, require_place_for_draft(host, subject_));
   }
@@ -140,6 +141,7 @@ base::Result<WatchedRun, Stop> Profile::watch(const draft::Proposal& chosen) {
       policy.write.insert(policy.write.end(), existing_->policy.write.begin(), existing_->policy.write.end());
       policy.deny.insert(policy.deny.end(), existing_->policy.deny.begin(), existing_->policy.deny.end());
       policy.network.insert(policy.network.end(), existing_->policy.network.begin(), existing_->policy.network.end());
+      policy.host_services = existing_->policy.host_services;
       for (const policy::EnvGrant& grant : existing_->policy.env)
         if (std::ranges::find(policy.env, grant.name, &policy::EnvGrant::name) == policy.env.end())
           policy.env.push_back(grant);
@@ -215,16 +217,6 @@ base::Result<void, Stop> Profile::keep_list(WatchedRun& run, draft::Proposal& pr
   return {};
 }
 
-/// What nobody approved was not there in this run: it is asked about again.
-void Profile::drop_given_hosts(draft::Proposal& proposal) const {
-  if (!is_seeded()) return;
-  std::erase_if(proposal.network, [&](const policy::NetworkRule& rule) {
-    return std::ranges::any_of(existing_->policy.network, [&](const policy::NetworkRule& there) {
-      return there.host == rule.host && there.port == rule.port;
-    });
-  });
-}
-
 base::Result<draft::Proposal, Stop> Profile::proposal_of(WatchedRun& run) {
   draft::Proposal out =
       draft::propose({.policy = watched_policy_,
@@ -243,9 +235,10 @@ base::Result<draft::Proposal, Stop> Profile::proposal_of(WatchedRun& run) {
   // Where every program may be started, which ones were is no gap.
   if (out.exec_all) out.lost -= std::min(out.lost, killed_while_starting(run.outcome.observations));
   new_names_.widen(out, run);
+  gather_new(out, run);
+  name_links_of_listed(out, run);
   drop_made_in_the_run(out, run);
   CORDON_OK(keep_list(run, out));
-  drop_given_hosts(out);
   CORDON_OK(judge(run.host, out));
   // After that: what is withheld covers nothing. What nobody approved was not there in this run: it is asked about
   // again.
@@ -305,6 +298,14 @@ void Profile::say_what_is_missing(const Choosing& choosing) {
   if (last_.exit_code == 127)
     view_.notes.emplace_back(
         "code 127 is a shell's word for a command that is not on PATH, which is /usr/bin:/bin inside");
+  const auto has_started = [&](std::string_view name) {
+    return std::ranges::any_of(last_.observations.programs,
+                               [&](const plan::ExecutedProgram& one) { return planner::name_of(one.path) == name; });
+  };
+  if (last_.exit_code != 0 && has_started("go") && has_started("git"))
+    view_.notes.emplace_back(
+        "go asks git for the version that it builds, and a .git that is only held empty in the sandbox is no checkout: "
+        "go build -buildvcs=false, or a .git of its own");
   if (subject_.is_command) {
     const bool by_env = subject_.alone && &begins_with(chosen) == &subject_.base;
     view_.notes.push_back(fmt::format(
@@ -312,6 +313,14 @@ void Profile::say_what_is_missing(const Choosing& choosing) {
         by_env ? fmt::format("env -C starts it in {}, as here; ", base::shown(subject_.project)) : std::string(),
         subject_.out.empty() ? std::string("MANIFEST") : base::shown(subject_.out)));
   }
+}
+
+/// The manifest was in force and has all that was asked for, and the program failed all the same: that it works is not
+/// vouched for.
+void Profile::say_that_no_line_mends_it() {
+  if (last_.exit_code == 0 || !view_.incomplete.empty()) return;
+  view_.incomplete.push_back(
+      fmt::format("it ended with code {}, and no line would change that: what it said tells more", last_.exit_code));
 }
 
 void Profile::fill(const draft::Proposal& chosen) {
@@ -343,13 +352,17 @@ void Profile::fill(const draft::Proposal& chosen) {
   view_.unnamed = chosen.unnamed;
 }
 
-/// Where nothing of the draft lies in the directory that the user stands in, the program need not be started there, and
-/// the directory would not even exist.
+/// Where nothing of the draft lies in the directory that the user stands in, or around it, the program need not be
+/// started there, and the directory would not even exist. A manifest that starts it there already goes on doing so: its
+/// own lines are what it needs there.
 const policy::Policy& Profile::begins_with(const draft::Proposal& chosen) const {
-  const auto lies_there = [&](const draft::Want& want) { return planner::within(want.real, subject_.project); };
+  if (!subject_.alone) return subject_.base;
+  if (existing_ && starts_the_same(subject_, existing_->policy, subject_.base)) return subject_.base;
+  const auto lies_there = [&](const draft::Want& want) {
+    return planner::within(want.real, subject_.project) || planner::within(subject_.project, want.real);
+  };
   const bool anywhere = subject_.project == "/" || subject_.project == "/tmp";
-  return subject_.alone && !anywhere && std::ranges::none_of(chosen.wants, lies_there) ? *subject_.alone
-                                                                                       : subject_.base;
+  return anywhere || std::ranges::any_of(chosen.wants, lies_there) ? subject_.base : *subject_.alone;
 }
 
 base::Result<int, Stop> Profile::conclude(Choosing& choosing) {
@@ -362,6 +375,7 @@ base::Result<int, Stop> Profile::conclude(Choosing& choosing) {
   // Who left before the first answer wants no file.
   const bool nothing = choosing.quit() && view_.rounds == 1 && chosen.wants.empty() && chosen.network.empty();
   if (!nothing) CORDON_OK(write_draft(context_, subject_, existing_, place_, composed, view_));
+  if (is_seeded() && !view_.written) say_that_no_line_mends_it();
   if (json_)
     context_.output.print(report::profile_document(view_, policy::manifest::to_json(composed).dump()));
   else

@@ -105,6 +105,9 @@ report::ProfileView view_of(const Opened& opened, const draft::Proposal& proposa
     for (const plan::ExecAttempt& one : outcome.exec_attempts)
       view.differences.push_back(fmt::format("exec {}: it tried to start it", base::shown(one.path)));
   for (const draft::Remark& one : proposal.withheld) view.differences.push_back(difference_of(one));
+  // A reach for a server of this host's, which no manifest but one with host_services: lets it have.
+  for (const draft::Remark& one : proposal.flagged)
+    if (one.code == "own-loopback") view.differences.push_back(difference_of(one));
   const std::uint64_t lost = proposal.lost - std::min(proposal.lost, killed_while_starting(outcome.observations));
   if (lost > 0) view.incomplete.push_back(fmt::format("{} of its calls could not be told", lost));
   for (std::string& why : early_end(outcome)) view.incomplete.push_back(std::move(why));

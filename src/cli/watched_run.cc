@@ -5,6 +5,7 @@
 #include <chrono>
 #include <csignal>
 
+#include "cli/climbing.h"
 #include "cli/launcher.h"
 #include "cli/leavings.h"
 #include "cli/own_places.h"
@@ -55,8 +56,9 @@ base::Result<plan::Outcome, Stop> run_plan(Context& context, Host& host, const p
 
 /// What this host says now, of everything that the run named.
 base::Result<Host, Stop> ask_about(Context& context, const policy::Policy& policy, const plan::Plan& plan,
-                                   const plan::Outcome& outcome) {
+                                   plan::Outcome& outcome) {
   CORDON_TRY(Host host, open_host(context.invocation));
+  settle_climbs(host, plan, outcome.observations);
   plan::Questions questions;
   questions.paths = policy::draft::paths_to_ask(outcome.observations, plan);
   if (!host.facts.home.empty()) questions.paths.push_back(host.facts.home);

@@ -1,4 +1,5 @@
-// From what a call says to the path that it names: joined, made normal, told apart. Pure text; links are not followed.
+// From what a call says to the path that it names: joined, made normal, told apart. Pure text; links of the host are
+// not followed.
 #pragma once
 
 #include <cstdint>
@@ -17,8 +18,12 @@ enum class Root : std::uint8_t {
 /// in " (deleted)" is taken for what it says.
 bool is_place(std::string_view link);
 
-/// `path` as seen from the absolute `directory`, without '.', '..' and empty components, into `out`.
+/// `path` as seen from the absolute, real `directory`, without '.' and empty components, into `out`. A '..' stays
+/// where it stands behind a name of `path`: that may be a link's.
 void join(std::string_view directory, std::string_view path, Root root, std::string& out);
+
+/// Whether what join() made has such a '..'.
+bool climbs(std::string_view path);
 
 /// plan::PathAct, of the flags of open(2).
 std::uint32_t acts_of_open(std::uint64_t flags);

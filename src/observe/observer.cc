@@ -8,6 +8,8 @@
 #include <cstring>
 #include <utility>
 
+#include "plan/standing.h"
+
 namespace cordon::observe {
 namespace {
 
@@ -30,6 +32,22 @@ struct How {
   std::uint64_t flags = 0, mode = 0, resolve = 0;
 };
 constexpr std::uint64_t kBeneath = 0x08, kInRoot = 0x10;
+
+bool makes_link(const PathCall& row) { return std::string_view(row.name).starts_with("symlink"); }
+
+/// The call that a row stands for: newfstatat, statx and an open for a link itself are lstat by other names.
+std::size_t told_as(const Call& call, std::size_t row) {
+  static const auto kLstat =
+      static_cast<std::size_t>(std::ranges::find(plan::kPathCalls, std::string_view("lstat"),
+                                                 [](const PathCall& each) { return std::string_view(each.name); }) -
+                               plan::kPathCalls.begin());
+  const PathCall& one = plan::kPathCalls.at(row);
+  constexpr std::uint64_t kLinkItself = O_PATH | O_NOFOLLOW;
+  if (one.form == CallForm::kOpen) return (argument(call, one.flags) & kLinkItself) == kLinkItself ? kLstat : row;
+  const std::string_view name(one.name);
+  if (name != "newfstatat" && name != "statx") return row;
+  return (argument(call, one.flags) & AT_SYMLINK_NOFOLLOW) != 0 ? kLstat : row;
+}
 
 }  // namespace
 
@@ -92,11 +110,12 @@ void Observer::look(const Call& call, Fate fate) {
   seen_.executing.reset();
   seen_.pending.reset();
   seen_.addresses = {};
+  seen_.link_text.reset();
   const auto number = static_cast<std::size_t>(call.number);
   if (call.number < 0 || number >= rows_.size() || rows_[number] < 0) return;
   if (!pending_.empty()) settle(call.pid);
   const PathCall& row = plan::kPathCalls.at(static_cast<std::size_t>(rows_[number]));
-  seen_.row = static_cast<std::uint8_t>(rows_[number]);
+  seen_.row = static_cast<std::uint8_t>(told_as(call, static_cast<std::size_t>(rows_[number])));
   if (row.form == CallForm::kStart) return;
   if (row.form == CallForm::kEnd) {
     if (!pending_.empty()) settle_of_thread(call.pid);
@@ -115,9 +134,35 @@ void Observer::look(const Call& call, Fate fate) {
       if (row.form == CallForm::kOpen || row.form == CallForm::kHow) each.acts = *acts;
       look_at(call, row, each, root);
     }
+    if (makes_link(row) && seen_.count == 1 && text_.read(call.pid, argument(call, 0)) == Read::kWhole)
+      seen_.link_text = text_.text();
   }
+  if (!links_.empty()) follow_made_links(row);
   if (row.form == CallForm::kExec) look_at_execution(call, fate);
   if (seen_.count != 0 || seen_.addresses.front()) seen_.program = program_of(call.pid);
+}
+
+/// What stands at the other end as well: an unnamed end of a link would hide it.
+void Observer::follow_made_links(const PathCall& row) {
+  const std::string_view name = plan::kPathCalls.at(seen_.row).name;
+  const auto last = row.form == CallForm::kPlain && !plan::call_follows_link(name) ? MadeLinks::Last::kKept
+                                                                                   : MadeLinks::Last::kFollowed;
+  const std::size_t named = seen_.count;
+  for (std::size_t i = 0; i < named && seen_.count < seen_.paths.size(); ++i) {
+    auto led = links_.led_to(seen_.paths.at(i), last);
+    if (!led) continue;
+    seen_.paths.at(seen_.count) = std::move(*led);
+    found(seen_.acts.at(i));
+  }
+}
+
+/// What the call does to links, as it says: that it may fail changes little.
+void Observer::keep_links() {
+  const std::string_view name = plan::kPathCalls.at(seen_.row).name;
+  if (seen_.link_text && !links_.add(seen_.paths.front(), *seen_.link_text)) store_.lose(Why::kTooMany);
+  if (links_.empty()) return;
+  if (name.starts_with("unlink")) links_.forget(seen_.paths.front());
+  if (name.starts_with("rename") && seen_.count > 1) links_.move(seen_.paths[0], seen_.paths[1]);
 }
 
 /// Nothing where the kernel will refuse the call for its form, so that it names nothing.
@@ -165,6 +210,8 @@ std::optional<Why> Observer::anchored(const Call& call, const PathArgument& whic
     join({}, text, root, path);
     return std::nullopt;
   }
+  join("/", text, Root::kOfTheTarget, path);
+  if (root == Root::kDirectory && climbs(path)) return Why::kNotResolved;
   const int from = which.directory < 0 ? AT_FDCWD : descriptor(call, which.directory);
   for (Known* entry : {known(call.pid), static_cast<Known*>(nullptr)}) {
     if (entry == nullptr) entry = known_anew(call.pid);
@@ -247,6 +294,7 @@ void Observer::look_at_execution(const Call& call, Fate fate) {
 }
 
 void Observer::keep() {
+  if (seen_.count != 0) keep_links();
   for (std::size_t i = 0; i < seen_.count; ++i)
     store_.add(seen_.paths.at(i), seen_.acts.at(i), seen_.program, seen_.row);
   for (const auto& address : seen_.addresses) {

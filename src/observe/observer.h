@@ -1,5 +1,8 @@
 // The observer: takes the calls that a watched run is notified of and makes plan::Observations of them.
 //
+// A path may have '..' behind a name of it: which directory that is, whoever knows the host's links decides. Links that
+// the run itself makes are followed here, since they may be gone when it ends.
+//
 // It decides nothing, answers nothing and opens nothing that the target names. Per notification the supervisor calls
 // look() before its answer, while the caller stands still, and keep() once the kernel has taken the answer: a caller
 // that is gone, or was interrupted and will call again, is no observation, and a number that was given to another
@@ -22,6 +25,7 @@
 #include <vector>
 
 #include "observe/lexical.h"
+#include "observe/made_links.h"
 #include "observe/process.h"
 #include "observe/store.h"
 #include "plan/outcome.h"
@@ -76,8 +80,9 @@ class Observer {
   static constexpr std::size_t kMostMessages = 4;  ///< of a sendmmsg, whose address is looked at
   /// What look() found.
   struct Seen {
-    std::array<std::string, 2> paths;
-    std::array<std::uint32_t, 2> acts{};
+    std::array<std::string, 4> paths;  ///< of two arguments, and where links of the run's own making lead
+    std::array<std::uint32_t, 4> acts{};
+    std::optional<std::string> link_text;  ///< of symlink(2)
     std::size_t count = 0;
     std::array<std::optional<Why>, 2> losses;
     Store::Program program = 0;
@@ -105,6 +110,9 @@ class Observer {
   void lost(Why why);
   std::optional<std::uint32_t> acts_of(const Call& call, const plan::PathCall& row, Root& root) const;
 
+  void follow_made_links(const plan::PathCall& row);
+  void keep_links();
+
   enum class Unchanged : std::uint8_t { kWasRefused, kMayStillCome };
   /// Whether the process that called execve has become another program.
   void settle(pid_t pid, Unchanged unchanged = Unchanged::kWasRefused);
@@ -116,6 +124,7 @@ class Observer {
   plan::Watching watching_;
   std::vector<std::int16_t> rows_;  ///< of kPathCalls, by the call's number; -1: none
   Store store_;
+  MadeLinks links_;
   Seen seen_;
   PathBuffer text_;
   std::array<char, kMostPath> link_{};

@@ -92,7 +92,7 @@ TEST_F(Observing, EveryCallOfTheTableIsSeenWithItsPaths) {
     EXPECT_EQ(first->calls, std::vector<std::string>{row.name});
     EXPECT_EQ(first->count, 1U) << row.name;
     EXPECT_EQ(first->programs.size(), 1U);
-    const auto* second = find(got, home_ + "/not/there/second");
+    const auto* second = find(got, home_ + "/not/there/../there/second");
     EXPECT_EQ(second != nullptr, row.second.path >= 0) << row.name;
     if (second != nullptr) {
       EXPECT_EQ(second->acts, row.second.acts) << row.name;
@@ -125,6 +125,23 @@ TEST_F(Observing, ADescriptorThatBecomesAnotherDirectoryIsFollowed) {
   for (const char* path : {"/one/second", "/two/fourth", "/one/nowhere", "/two/nowhere"})
     EXPECT_EQ(find(got, home_ + path), nullptr) << path;
   EXPECT_EQ(lost(got, "directory-gone"), 1U);
+}
+
+/// The link is gone when the run ends, and with it what the calls through it named.
+TEST_F(Observing, WhereALinkOfTheRunsOwnMakingLeadsIsSeen) {
+  const auto got = watch([&] {
+    if (::chdir(home_.c_str()) != 0 || ::symlink("/some/where", "l") != 0 || ::rename("l", "m") != 0) return;
+    static_cast<void>(::open("m/file", O_RDONLY | O_CLOEXEC));
+    struct stat into{};
+    static_cast<void>(::lstat("m", &into));
+    static_cast<void>(::unlink("m"));
+    static_cast<void>(::open("m/later", O_RDONLY | O_CLOEXEC));
+  });
+  const auto* led = find(got, "/some/where/file");
+  ASSERT_NE(led, nullptr);
+  EXPECT_EQ(led->acts, std::uint32_t{plan::kActRead});
+  EXPECT_EQ(find(got, "/some/where"), nullptr) << "the control: who names the link goes nowhere";
+  EXPECT_EQ(find(got, "/some/where/later"), nullptr) << "the control: it is gone";
 }
 
 TEST_F(Observing, ADescriptorNamesNothing) {

@@ -35,6 +35,8 @@ std::string_view why_name(Why why) {
       return "directory-gone";
     case Why::kTooMany:
       return "too-many";
+    case Why::kNotResolved:
+      return "not-resolved";
     case Why::kEndNotSeen:
       return "end-not-seen";
     case Why::kCount:

@@ -25,6 +25,7 @@ enum class Why : std::uint8_t {
   kTooLong,        ///< no end within what the kernel takes
   kDirectoryGone,  ///< what a relative path starts from is deleted, or no directory, or not there
   kTooMany,        ///< a bound of this record
+  kNotResolved,    ///< which directory a '..' of it means
   kEndNotSeen,     ///< an execve was let go on, and the process was never seen again
   kCount
 };

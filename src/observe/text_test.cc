@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "observe/lexical.h"
+#include "observe/made_links.h"
 #include "observe/process_text.h"
 #include "observe/store.h"
 #include "plan/path_calls.h"
@@ -25,15 +26,44 @@ TEST(Join, MakesPathsNormal) {
   EXPECT_EQ(joined("/a/b", ".."), "/a");
   EXPECT_EQ(joined("/a", ".."), "/");
   EXPECT_EQ(joined("/", "x"), "/x");
-  EXPECT_EQ(joined("/a/b", "/c/../d/"), "/d");
+  EXPECT_EQ(joined("/a/b", "/../d/"), "/d");
   EXPECT_EQ(joined("/a", "..."), "/a/...");
   EXPECT_EQ(joined("", "//"), "/");
+}
+
+TEST(Join, LeavesWhatIsAboveANameThatMayBeALinksOpen) {
+  EXPECT_EQ(joined("/a/b", "/c/../d/"), "/c/../d");
+  EXPECT_EQ(joined("/a/b", "../c/.././../d"), "/a/c/../../d");
+  EXPECT_EQ(joined("/a/b", "c/.."), "/a/b/c/..");
+  EXPECT_TRUE(climbs("/c/../d"));
+  EXPECT_TRUE(climbs("/c/.."));
+  EXPECT_FALSE(climbs("/c/..d/...")) << "the control";
 }
 
 TEST(Join, KeepsWithinADirectoryThatIsTheRoot) {
   EXPECT_EQ(joined("/a/b", "/c", Root::kDirectory), "/a/b/c");
   EXPECT_EQ(joined("/a/b", "../../../c", Root::kDirectory), "/a/b/c");
   EXPECT_EQ(joined("/a/b", "..", Root::kDirectory), "/a/b");
+}
+
+TEST(MadeLinks, LeadWhereTheirTextSays) {
+  using Last = MadeLinks::Last;
+  MadeLinks links;
+  EXPECT_EQ(links.led_to("/w/l", Last::kFollowed), std::nullopt);
+  EXPECT_TRUE(links.add("/w/l", "/etc"));
+  EXPECT_TRUE(links.add("/w/d/m", "../l/apt"));
+  EXPECT_TRUE(links.add("/w/loop", "loop"));
+  EXPECT_EQ(links.led_to("/w/l/x", Last::kKept), "/etc/x");
+  EXPECT_EQ(links.led_to("/w/l", Last::kKept), std::nullopt);
+  EXPECT_EQ(links.led_to("/w/l/../x", Last::kFollowed), "/etc/../x");
+  EXPECT_EQ(links.led_to("/w/d/m/y", Last::kFollowed), "/w/d/../l/apt/y") << "the host says what is above";
+  EXPECT_EQ(links.led_to("/w/lx", Last::kFollowed), std::nullopt);
+  EXPECT_TRUE(links.led_to("/w/loop", Last::kFollowed)) << "and ends";
+  links.move("/w/l", "/w/n");
+  EXPECT_EQ(links.led_to("/w/l/x", Last::kFollowed), std::nullopt);
+  EXPECT_EQ(links.led_to("/w/n/x", Last::kFollowed), "/etc/x");
+  links.forget("/w/n");
+  EXPECT_EQ(links.led_to("/w/n/x", Last::kFollowed), std::nullopt);
 }
 
 TEST(IsPlace, TellsNamesFromOtherThings) {

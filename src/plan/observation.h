@@ -31,7 +31,7 @@ enum PathAct : std::uint32_t {
 };
 
 struct ObservedPath {
-  std::string path;        ///< absolute, as the target sees it, lexically normal; links are not followed
+  std::string path;        ///< absolute, as the target sees it; no link followed, '..' only behind a name
   std::uint32_t acts = 0;  ///< PathAct
   std::uint64_t count = 0;
   std::vector<std::string> programs;  ///< that named it (resolved path of the program), at most 8, first come first

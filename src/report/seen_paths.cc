@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "base/text.h"
+#include "plan/standing.h"
 #include "report/inside.h"
 
 namespace cordon::report {
@@ -87,7 +88,7 @@ class Finder {
   std::vector<Denial> finish();
 
  private:
-  void absent(const plan::ObservedPath& path, Sight sight);
+  void absent(const plan::ObservedPath& path, std::uint32_t acts, Sight sight);
   bool is_not_started(const plan::ObservedPath& path);
   void unwritable(const plan::ObservedPath& path);
   void group();
@@ -125,13 +126,17 @@ void Finder::take(const plan::ObservedPath& path) {
   std::uint32_t acts = path.acts;
   if (exec_closed_) acts &= ~std::uint32_t{plan::kActExecute};  // told as what it is
   if ((acts & plan::kActExecute) != 0 && is_not_started(path)) acts &= ~std::uint32_t{plan::kActExecute};
+  const HostPath* const host = on_host(path.path);
+  if (host != nullptr && host->directory && plan::only_finds_it_standing(path))
+    acts &= ~std::uint32_t{plan::kActWrite};  // mkdir -p on its way
   if (acts == 0) return;
   const bool writes = (acts & plan::kActWrite) != 0, uses = (acts & kUses) != 0;
   Sight sight = inside_.at(inside_.resolved(path.path));
-  const HostPath* const host = on_host(path.path);
-  // Where a link leads counts as well: what it stands in may be seen, and what it leads to not.
+  // Where a link leads counts as well: what it stands in may be seen, and what it leads to not. Not for what names the
+  // link itself: who makes, renames, removes or looks at one follows it nowhere.
   const bool led_away = host != nullptr && host->real != path.path && sight != Sight::kHidden;
-  if (led_away && inside_.at(inside_.resolved(host->real)) == Sight::kAbsent) sight = Sight::kAbsent;
+  if (led_away && plan::follows_link(path) && inside_.at(inside_.resolved(host->real)) == Sight::kAbsent)
+    sight = Sight::kAbsent;
   switch (sight) {
     case Sight::kHidden:
       if (writes || uses)
@@ -156,7 +161,7 @@ void Finder::take(const plan::ObservedPath& path) {
       return;
     case Sight::kScratch:
     case Sight::kAbsent:
-      return absent(path, sight);
+      return absent(path, acts, sight);
     case Sight::kOwn:
     case Sight::kWritable:
       return;
@@ -187,18 +192,20 @@ void Finder::unwritable(const plan::ObservedPath& path) {
        .granted = place.empty() ? path.path : place});
 }
 
-void Finder::absent(const plan::ObservedPath& path, Sight sight) {
+void Finder::absent(const plan::ObservedPath& path, std::uint32_t acts, Sight sight) {
   const HostPath* const host = on_host(path.path);
-  const bool writes = (path.acts & plan::kActWrite) != 0, uses = (path.acts & kUses) != 0;
+  const bool writes = (acts & plan::kActWrite) != 0, uses = (acts & kUses) != 0;
   if (sight == Sight::kScratch) {
     // The private directory itself is there, whatever the host has by that name.
     if (inside_.at(parent_of(path.path)) != Sight::kScratch) return;
     if (host == nullptr || writes || is_made(path.path)) return;
   } else if (writes) {
+    plan::ObservedPath led = path;  // through a link it is written where that leads
+    if (host != nullptr && plan::follows_link(path)) led.path = host->real;
     add({.denial = {.act = "write", .subject = path.path, .count = path.count, .why = "no line grants it"},
          .rank = 1,
          .key = "write",
-         .granted = place_to_write(path)});
+         .granted = place_to_write(led)});
     return;
   }
   if (host == nullptr) return;  // nor outside
@@ -257,16 +264,18 @@ std::vector<Denial> Finder::finish() {
     return a.rank != b.rank ? a.rank < b.rank : a.denial.count > b.denial.count;
   });
   std::vector<Denial> out;
-  std::set<std::string, std::less<>> granted;
+  std::set<std::pair<std::string, std::string>> granted;
   for (Found& one : found_) {
-    // What lies in a directory that another line grants needs none.
-    const bool covered = std::ranges::any_of(
-        granted, [&](const std::string& other) { return !one.granted.empty() && is_within(one.granted, other); });
+    // What lies in a directory that another line grants needs none; a line for reading grants no writing.
+    const bool covered = std::ranges::any_of(granted, [&](const auto& other) {
+      const bool gives = other.first == one.key || (other.first == "write" && std::string_view(one.key) == "read");
+      return gives && !one.granted.empty() && is_within(one.granted, other.second);
+    });
     if (!one.granted.empty() && !covered) {
       one.denial.grant = path_grant(one.key, one.granted);
       one.denial.path = one.granted;
       if (one.whole) wholes_.suggested.push_back(one.granted);
-      granted.insert(one.granted);
+      granted.emplace(one.key, one.granted);
     }
     out.push_back(std::move(one.denial));
   }

@@ -110,6 +110,48 @@ TEST(PathDenials, AWriteIntoAReadGrantIsALineForItsDirectory) {
       << "it could not be written outside either";
 }
 
+TEST(PathDenials, AReadLineGrantsNoWritingBelowIt) {
+  const auto got =
+      path_denials(made(), saw({path("/opt/tool", plan::kActEnumerate, 9), path("/opt/tool/log/f", plan::kActWrite)}),
+                   host({"/opt/tool", "/opt/tool/log", "/opt/tool/log/f"}));
+  ASSERT_EQ(got.size(), 2U);
+  EXPECT_EQ(got[0].grant, "read: [/opt/tool]");
+  EXPECT_EQ(got[1].grant, "write: [/opt/tool/log]");
+  const auto reads =
+      path_denials(made(), saw({path("/opt/tool", plan::kActEnumerate, 9), path("/opt/tool/log/f", plan::kActRead)}),
+                   host({"/opt/tool", "/opt/tool/log", "/opt/tool/log/f"}));
+  ASSERT_EQ(reads.size(), 2U);
+  EXPECT_EQ(reads[1].grant, "") << "the control";
+}
+
+TEST(PathDenials, WhoOnlyNamesALinkGoesNowhere) {
+  HostPaths there = host({"/opt/x"});
+  there["/home/me/ro/l"] = {.real = "/opt/x"};
+  there["/home/me/rw/l"] = {.real = "/opt/x"};
+  const auto named = [](const std::string& at, std::uint32_t acts, std::vector<std::string> calls) {
+    ObservedPath out = path(at, acts);
+    out.calls = std::move(calls);
+    return saw({std::move(out)});
+  };
+  EXPECT_THAT(path_denials(made(), named("/home/me/ro/l", plan::kActProbe, {"lstat", "readlink"}), there), IsEmpty());
+  EXPECT_THAT(path_denials(made(), named("/home/me/rw/l", plan::kActWrite, {"symlinkat", "unlink"}), there), IsEmpty());
+  EXPECT_EQ(path_denials(made(), named("/home/me/ro/l", plan::kActProbe, {"lstat", "newfstatat"}), there).size(), 1U)
+      << "the control";
+  const auto write = path_denials(made(), named("/home/me/rw/l", plan::kActWrite, {"openat"}), there);
+  ASSERT_EQ(write.size(), 1U);
+  EXPECT_EQ(write[0].grant, "write: [/opt/x]") << "where it leads";
+}
+
+TEST(PathDenials, ADirectoryThatMkdirFoundStandingIsNotWritten) {
+  HostPaths there = host({"/home/me/ro/x"});
+  there.at("/home/me/ro/x").directory = true;
+  ObservedPath one = path("/home/me/ro/x", plan::kActWrite | plan::kActEnter);
+  one.calls = {"mkdir", "chdir"};
+  EXPECT_THAT(path_denials(made(), saw({one}), there), IsEmpty());
+  one.calls = {"mkdir", "chdir", "chmod"};
+  EXPECT_EQ(path_denials(made(), saw({one}), there).size(), 1U) << "the control";
+}
+
 TEST(PathDenials, ALockFileIsToldAsOne) {
   const auto got =
       path_denials(made(), saw({path("/home/me/ro/yarn.lock", plan::kActWrite)}), host({"/home/me/ro/yarn.lock"}));

@@ -75,5 +75,80 @@ TEST_P(ProfileCheck, AListingThatShowsLessThanStandsThereIsADifference) {
   EXPECT_EQ(whole.code, 0) << "the control" << whole;
 }
 
+/// Each rule is laid beside what was reached as the broker lays it, and not as text.
+TEST_P(ProfileCheck, WhatARuleLetsThroughIsNoDifferenceHoweverItIsWritten) {
+  const std::string reach =
+      "exec 3<>/dev/tcp/192.0.2.7/8080; exec 3<>/dev/tcp/a.b.invalid/443; exec 3<>/dev/tcp/C.invalid/443; exit 0\n";
+  const Finished all = checked(reach,
+                               "network:\n  - {host: 192.0.2.0/24, port: 8000-9000}\n"
+                               "  - {host: '*.b.invalid', port: '*'}\n  - {host: c.INVALID, port: 443}\n");
+  EXPECT_EQ(all.code, 0) << all;
+  const Finished less = checked(reach,
+                                "network:\n  - {host: 192.0.2.0/24, port: 9000-9001}\n"
+                                "  - {host: '*.b.invalid', port: '*'}\n  - {host: c.invalid, port: 443}\n");
+  EXPECT_EQ(less.code, 4) << "the control" << less;
+  EXPECT_THAT(less.err, AllOf(HasSubstr("192.0.2.7"), Not(HasSubstr("a.b.invalid"))));
+}
+
+TEST_P(ProfileCheck, AReachForAServerOfTheHostsIsADifferenceUnlessItIsGiven) {
+  const std::string reach = "exec 3<>/dev/tcp/127.0.0.1/5432; exit 0\n";
+  const Finished more = checked(reach, "");
+  EXPECT_EQ(more.code, 4) << more;
+  EXPECT_THAT(more.err, HasSubstr("127.0.0.1:5432"));
+  const Finished given = checked(reach, "host_services: [5432]\n");
+  EXPECT_EQ(given.code, 0) << "the control" << given;
+  EXPECT_EQ(checked("exit 0\n", "host_services: [5432]\n").code, 0);
+}
+
+TEST_P(ProfileCheck, ALinkThatTheProgramMakesInItsOwnGrantIsNoDifference) {
+  scene.tree().write("home/kept/f", "x");
+  scene.tree().make_directory("work/out");
+  const std::string led = scene.tree().path("home/kept/f");
+  const Finished made = checked("exec /bin/ln -sn " + led + " out/l\n", "write: [./out]\nexec: all\n");
+  EXPECT_EQ(made.code, 0) << made;
+  const Finished again = checked("/bin/readlink out/l; /bin/rm out/l; /bin/ln -sn " + led + " out/l; exit 0\n",
+                                 "write: [./out]\nexec: all\n");
+  EXPECT_EQ(again.code, 0) << "it stands already, and its text is read" << again;
+  const Finished followed = checked("/bin/cat out/l; exit 0\n", "write: [./out]\nexec: all\n");
+  EXPECT_EQ(followed.code, 4) << "the control: what it leads to" << followed;
+}
+
+TEST_P(ProfileCheck, MkdirOnItsWayThroughStandingDirectoriesIsNoDifference) {
+  scene.tree().make_directory("work/out");
+  const Finished same =
+      checked("/bin/mkdir -p " + scene.in_work("out/a/b") + "; exit 0\n", "write: [./out]\nexec: all\n");
+  EXPECT_EQ(same.code, 0) << same;
+  const Finished more =
+      checked("/bin/mkdir -p " + scene.in_work("other/a") + "; exit 0\n", "write: [./out]\nexec: all\n");
+  EXPECT_EQ(more.code, 4) << "the control" << more;
+}
+
+TEST_P(ProfileCheck, WhatLiesAboveALinkIsToldByTheHostsLinks) {
+  scene.tree().write("home/far/beside.txt", "x");
+  scene.tree().make_directory("home/far/in");
+  scene.tree().write("work/beside.txt", "x");
+  scene.tree().link("work/l", scene.tree().path("home/far/in"));
+  const std::string lines = "read: [./beside.txt, ./l]\n";
+  const Finished far = checked("read x <l/../beside.txt; exit 0\n", lines);
+  EXPECT_EQ(far.code, 4) << far;
+  EXPECT_THAT(far.err, HasSubstr("far/beside.txt"));
+  scene.tree().make_directory("work/d");
+  const Finished here = checked("read x <d/../beside.txt; exit 0\n", lines + "write: [./d]\n");
+  EXPECT_EQ(here.code, 0) << "the control" << here;
+}
+
+TEST_P(ProfileCheck, ALinkThatTheRunMadeAndRemovedHidesNothing) {
+  scene.tree().write("home/far/secret.txt", "x");
+  scene.tree().make_directory("work/out");
+  const auto through = [&](const std::string& target) {
+    return checked("/bin/ln -s " + target + " out/l; /bin/cat out/l/secret.txt; /bin/rm out/l; exit 0\n",
+                   "write: [./out]\nexec: all\n");
+  };
+  const Finished far = through(scene.tree().path("home/far"));
+  EXPECT_EQ(far.code, 4) << far;
+  EXPECT_THAT(far.err, HasSubstr("far/secret.txt"));
+  EXPECT_EQ(through(scene.in_work("out")).code, 0) << "the control";
+}
+
 }  // namespace
 }  // namespace cordon::test

@@ -127,6 +127,80 @@ TEST_P(ProfileAgain, ANameOfItsOwnTimeIsDraftedAsTheDirectoryAroundIt) {
   EXPECT_EQ(scene.cordon({"run", manifest()}).run().code, 0);
 }
 
+TEST_P(ProfileAgain, AWordWithACapitalOrAVersionIsNoNameOfItsOwnTime) {
+  script("mkdir -p o/build-Release o/lib-python3 o/k8s-v1beta1 o/tmp.aBcDeF p/run-x7Kq2Z\nexit 0\n");
+  scene.tree().make_directory("work/o");
+  scene.tree().make_directory("work/p");
+  const Finished run = profiled();
+  EXPECT_THAT(drafted(), HasSubstr("- ./p\n")) << "the control" << run;
+  EXPECT_THAT(drafted(), HasSubstr("- ./o\n")) << "the control: tmp.aBcDeF" << run;
+  script("mkdir -p o/build-Release o/lib-python3 o/k8s-v1beta1\nexit 0\n");
+  std::filesystem::remove_all(scene.in_work("o"));
+  scene.tree().make_directory("work/o");
+  std::filesystem::remove(manifest());
+  const Finished words = profiled();
+  EXPECT_THAT(drafted(), AllOf(HasSubstr("- ./o/build-Release\n"), HasSubstr("- ./o/lib-python3\n"),
+                               HasSubstr("- ./o/k8s-v1beta1\n"), Not(HasSubstr("- ./o\n"))))
+      << words;
+}
+
+/// In one pass nothing but its look tells of r0; the approved line does, once the next run makes r1 beside it.
+TEST_P(ProfileAgain, AnApprovedLineThatIsOfNoUseTellsANameOfItsOwnTime) {
+  scene.tree().make_directory("work/runs");
+  script("mkdir runs/r1\nexit 0\n");
+  approved("write: [./runs/r0]\nexec: all\n");
+  static_cast<void>(profiled());
+  EXPECT_THAT(drafted(), AllOf(HasSubstr("./runs]\n"), Not(HasSubstr("./runs/r1")))) << drafted();
+  std::filesystem::remove(scene.in_work("runs/r1"));
+  std::filesystem::remove(manifest());
+  approved("write: [./runs/other]\nexec: all\n");
+  static_cast<void>(profiled());
+  EXPECT_THAT(drafted(), HasSubstr("./runs/r1")) << "the control: a name of another kind";
+}
+
+/// A directory of the system's that is listed as a whole, with links in it that lead beside it: what no first run can
+/// name.
+TEST_P(ProfileAgain, LinksOfTheSystemInAListedDirectoryAreLines) {
+  scene.tree().make_directory("home/conf.d");
+  scene.tree().link("home/conf.d/own.ini", scene.tree().path("home/own.ini"));
+  scene.tree().link("home/conf.d/os.ini", "/etc/os-release");
+  scene.tree().write("home/own.ini", "x\n");
+  script("for f in " + scene.tree().path("home/conf.d") + "/*.ini; do read x <$f; done\nexit 0\n");
+  static_cast<void>(profiled());
+  EXPECT_THAT(drafted(), AllOf(HasSubstr("conf.d/os.ini\n"), Not(HasSubstr("own.ini")))) << drafted();
+}
+
+TEST_P(ProfileAgain, ManyNewDirectoriesAreOneLine) {
+  scene.tree().make_directory("work/many");
+  script("for i in {a..j}{a..j}; do mkdir many/$i; done\nmkdir few_{a..e}\nexit 0\n");
+  const Finished run = scene.cordon({"profile", "--json", "./s.sh"}).run();
+  EXPECT_THAT(drafted(), AllOf(HasSubstr("- ./many\n"), Not(HasSubstr("./many/")), HasSubstr("./few_a\n"))) << run;
+  EXPECT_THAT(run.out, HasSubstr("many-new-directories"));
+}
+
+TEST_P(ProfileAgain, AProgramThatFailsUnderAManifestThatHoldsAllIsNotVouchedFor) {
+  script("exit 3\n");
+  approved("");
+  const std::string before = drafted();
+  const Finished run = profiled();
+  EXPECT_EQ(run.code, 4) << run;
+  EXPECT_THAT(run.err, HasSubstr("ended with code 3, and no line would change that"));
+  EXPECT_EQ(drafted(), before);
+  script("exit 0\n");
+  EXPECT_EQ(profiled().code, 0) << "the control";
+}
+
+/// Its private home is empty: what the host has there was not there for it, whether it was to be read or written.
+TEST_P(ProfileAgain, AWriteBelowTheHomeThatFailedIsNoEndWithCodeNought) {
+  scene.tree().make_directory("home/notes");
+  script("echo x >\"$HOME/notes/new\" || exit 3\nexit 0\n");
+  const Finished run = scene.cordon({"profile", "./s.sh"}).run();
+  EXPECT_EQ(run.code, 4) << run;
+  EXPECT_THAT(drafted(), HasSubstr("~/notes"));
+  EXPECT_EQ(scene.approve(manifest()).code, 0);
+  EXPECT_EQ(scene.cordon({"profile", "./s.sh"}).run().code, 0) << "the control: then it had it";
+}
+
 /// By its look r0 is like any name: that the next round makes r1 and has no use for r0 tells.
 TEST_P(ProfileAgain, TwoRoundsTellANameOfItsOwnTimeByWhatTheyMake) {
   scene.tree().write("home/list.txt", "x");

@@ -97,6 +97,42 @@ TEST_P(ProfilePlace, MakeIsDraftedWhereItsMakefileStands) {
   EXPECT_EQ(ran.out, "WORDS\n") << ran << scene.tree().read("work/make.manifest.yaml").value_or("");
 }
 
+/// `entrypoint`, arguments, programs and remarks of a manifest that somebody approved are not this visit's to change.
+TEST_P(ProfilePlace, AnApprovedManifestThatHoldsAllIsLeftByteForByte) {
+  scene.tree().write("work/Makefile", "all:\n\tcat in.txt\n");
+  scene.tree().write("work/in.txt", "words\n");
+  const std::string manifest = scene.in_work("D.yaml");
+  const auto visit = [&] { return profiled({"--out", "D.yaml", "--", "make", "-s", "all"}); };
+  EXPECT_EQ(visit().code, 0);
+  scene.tree().write("work/D.yaml", "# reviewed\n" + scene.tree().read("work/D.yaml").value_or(""));
+  EXPECT_EQ(scene.approve(manifest).code, 0);
+  const std::string before = scene.tree().read("work/D.yaml").value_or("");
+  EXPECT_THAT(before, HasSubstr("entrypoint: /usr/bin/env\n"));
+  const Finished again = visit();
+  EXPECT_EQ(again.code, 0) << again;
+  EXPECT_EQ(scene.tree().read("work/D.yaml").value_or(""), before);
+  scene.tree().write("home/more.txt", "more\n");
+  scene.tree().write("work/Makefile", "all:\n\tcat in.txt " + scene.tree().path("home/more.txt") + "\n");
+  const Finished wider = visit();
+  const std::string after = scene.tree().read("work/D.yaml").value_or("");
+  EXPECT_THAT(after, AllOf(HasSubstr("# reviewed\n"), HasSubstr("entrypoint: /usr/bin/env\n"), HasSubstr("more.txt")))
+      << "a line more, and nothing else" << wider;
+  EXPECT_EQ(scene.approve(manifest).code, 0);
+  EXPECT_EQ(scene.cordon({"run", manifest}).run().out, "words\nmore\n");
+}
+
+TEST_P(ProfilePlace, ALineWiderThanTheOwnDirectoryLiesThereToo) {
+  scene.tree().write("work/p/sub/Makefile", "all:\n\tcp Makefile ../copy\n");
+  const Finished run =
+      scene.cordon({"profile", "--out", scene.in_work("D.yaml"), "--", "make", "-s"}).in(scene.in_work("p/sub")).run();
+  const std::string text = scene.tree().read("work/D.yaml").value_or("(no draft)");
+  EXPECT_THAT(text, HasSubstr("entrypoint: /usr/bin/env\n")) << run;
+  EXPECT_EQ(scene.approve(scene.in_work("D.yaml")).code, 0);
+  fs::remove(scene.in_work("p/copy"));
+  EXPECT_EQ(scene.cordon({"run", scene.in_work("D.yaml")}).run().code, 0) << text;
+  EXPECT_TRUE(scene.tree().exists("work/p/copy"));
+}
+
 TEST_P(ProfilePlace, ACommandThatNeedsNothingThereStartsByItself) {
   EXPECT_EQ(profiled({"--", "true"}).code, 0);
   EXPECT_THAT(scene.tree().read("work/true.manifest.yaml").value_or(""),

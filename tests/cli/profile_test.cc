@@ -124,7 +124,7 @@ TEST_P(ProfileCommand, MergesIntoWhatAPersonWroteAndKeepsTheirWords) {
 
 TEST_P(ProfileCommand, AnApprovalEndsWithTheFirstNewLineAndNotBefore) {
   scene.tree().write("work/a.txt", "a");
-  script("read x <a.txt\n");
+  script("read x <a.txt; exit 0\n");
   EXPECT_EQ(profiled({"./s.sh"}).code, 0);
   const std::string manifest = scene.in_work("s.sh.manifest.yaml");
   EXPECT_EQ(scene.approve(manifest).code, 0);
@@ -132,7 +132,7 @@ TEST_P(ProfileCommand, AnApprovalEndsWithTheFirstNewLineAndNotBefore) {
   EXPECT_EQ(profiled({"./s.sh"}).code, 0);
   EXPECT_EQ(drafted(), approved);
   scene.tree().write("work/b.txt", "b");
-  script("read x <a.txt; read x <b.txt\n");
+  script("read x <a.txt; read x <b.txt; exit 0\n");
   EXPECT_THAT(profiled({"./s.sh"}).err, HasSubstr("no longer holds"));
   EXPECT_THAT(drafted(), AllOf(HasSubstr("./b.txt"), Not(HasSubstr("approves"))));
 }

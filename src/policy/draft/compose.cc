@@ -6,6 +6,8 @@
 #include "base/text.h"
 #include "planner/path_text.h"
 #include "policy/draft/draft.h"
+#include "policy/network/matcher.h"
+#include "policy/network/rule.h"
 
 namespace cordon::policy::draft {
 namespace {
@@ -65,7 +67,39 @@ bool covers(const PathGrant& grant, Access access, const Want& want) {
   return (access == Access::kWrite || want.access == Access::kRead) && gives(grant, want);
 }
 
+namespace {
+
+/// As the broker names it, and as programs do.
+bool is_loopback(std::string_view host, const std::optional<network::Address>& address) {
+  static const network::Block kIpv4{network::Address::v4(127, 0, 0, 0), 8};
+  return host == "localhost" || (address && kIpv4.contains(*address)) || (address && host == "::1");
+}
+
+}  // namespace
+
+bool lets_through(const Policy& base, std::string_view host, std::uint16_t port) {
+  const auto address = network::read_address(host);
+  const auto name = network::parse_client_host(host);
+  if (!address && !name) return false;
+  if (is_loopback(host, address)) {
+    const auto is_it = [&](const Text& text) {
+      const auto service = network::parse_port(text.value);
+      return service && *service == port;
+    };
+    return std::ranges::any_of(base.host_services, is_it);
+  }
+  network::Rules rules;
+  for (const NetworkRule& rule : base.network)
+    if (auto parsed = network::parse_rule(rule.host, rule.port, network::SuffixMeaning::kBelowOnly))
+      rules.allow.push_back(std::move(*parsed));
+  return rules.decide(address ? network::Host(*address) : *name, port).outcome == network::Outcome::kAllowed;
+}
+
 void drop_given(Proposal& proposal, const Policy& base) {
+  std::erase_if(proposal.network, [&](const NetworkRule& rule) {
+    const auto port = base::parse_decimal(rule.port);
+    return port && *port <= 65'535 && lets_through(base, rule.host, static_cast<std::uint16_t>(*port));
+  });
   std::erase_if(proposal.wants, [&](const Want& want) {
     const auto by = [&](Access access) {
       return [&want, access](const PathGrant& one) { return covers(one, access, want); };

@@ -138,7 +138,10 @@ bool covers(const Want& other, const Want& want);
 /// Whether a grant of a manifest does; `access` is that of its key.
 bool covers(const PathGrant& grant, Access access, const Want& want);
 
-/// Drops what a line of `base` gives already.
+/// Whether a rule of `base` lets a connection to this name or address through, as the broker would decide.
+bool lets_through(const Policy& base, std::string_view host, std::uint16_t port);
+
+/// Drops what a line of `base` gives already, and what its rules let through.
 void drop_given(Proposal& proposal, const Policy& base);
 /// And what another line of the proposal gives.
 void drop_covered(Proposal& proposal, const Policy& base);

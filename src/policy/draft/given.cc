@@ -42,6 +42,10 @@ Given::Given(const plan::Plan& plan) {
     else if (const auto* own = std::get_if<plan::step::MountTmpfs>(&step.act))
       scratch_.insert(own->target);
   }
+  for (const Places* places : {&always_, &read_, &write_, &scratch_, &links_})
+    for (const std::string& place : *places)
+      for (std::string_view at = parent_of(place); ancestors_.emplace(at).second; at = parent_of(at)) {
+      }
 }
 
 bool Given::holds(const Places& places, std::string_view path) {

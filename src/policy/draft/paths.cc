@@ -8,9 +8,11 @@
 
 #include "base/abs_path.h"
 #include "base/text.h"
+#include "plan/standing.h"
 #include "planner/draft.h"
 #include "planner/path_text.h"
 #include "policy/draft/places.h"
+#include "policy/draft/secret_names.h"
 
 namespace cordon::policy::draft {
 namespace {
@@ -54,25 +56,15 @@ bool leads_out_of_proc(std::string_view path) {
   return fd != std::string_view::npos && path.find('/', fd + 4) != std::string_view::npos;
 }
 
-/// By its name: whoever reads the draft should not have to know each.
-bool may_hold_secrets(std::string_view name) {
-  constexpr std::array kNames = std::to_array<std::string_view>(
-      {".aws-creds",       ".dockercfg",       ".env",         ".envrc",     ".git-credentials",
-       ".htpasswd",        ".vault-token",     "kubeconfig",   "secret.txt", "token",
-       ".netrc",           ".npmrc",           ".pgpass",      ".pypirc",    "credentials",
-       "credentials.json", "credentials.toml", "id_dsa",       "id_ecdsa",   "id_ed25519",
-       "id_rsa",           "secrets.json",     "secrets.yaml", "secrets.yml"});
-  constexpr std::array kEnds =
-      std::to_array<std::string_view>({".env", ".jks", ".kdbx", ".key", ".p12", ".pem", ".pfx"});
-  constexpr std::array kBegins = std::to_array<std::string_view>({"api_key", "apikey", "id_rsa", "service-account"});
-  return std::ranges::find(kNames, name) != kNames.end() ||
-         std::ranges::any_of(kBegins, [&](std::string_view begin) { return name.starts_with(begin); }) ||
-         name.starts_with(".env.") ||
-         std::ranges::any_of(kEnds, [&](std::string_view end) { return name.ends_with(end); });
-}
-
 void pass_links(const PathFact& fact, Want& want) {
   for (const plan::LinkHop& hop : fact.hops) want.through.push_back(hop.at);
+}
+
+/// The last name is a link, and nothing went where it leads.
+bool names_link_itself(const ObservedPath& one, const PathFact& fact) {
+  const std::string_view name = name_of(one.path);
+  return !plan::follows_link(one) &&
+         std::ranges::any_of(fact.hops, [&](const plan::LinkHop& hop) { return name_of(hop.at) == name; });
 }
 
 bool is_present(const PathFact& fact) { return fact.state == PathState::kPresent; }
@@ -102,6 +94,17 @@ bool Paths::is_made_in_scratch(std::string_view path) const {
   for (std::string_view at = path; given_.scratch(at) && at != "/"; at = parent_of(at))
     if (made_.contains(std::string(at)) || is_of_the_java_machine(at)) return true;
   return false;
+}
+
+/// What the host has by that name is not there inside: only where the run itself made the way to it, one directory
+/// after another, from the private directory on.
+bool Paths::held_in_scratch(std::string_view place) const {
+  if (!given_.scratch(place)) return false;
+  while (!given_.is_private(place)) {
+    if (!made_.contains(std::string(place))) return false;
+    place = parent_of(place);
+  }
+  return true;
 }
 
 bool Paths::is_below_project(std::string_view path) const {
@@ -164,8 +167,27 @@ void Paths::take(const ObservedPath& one) {
     ++scratch_;
     return;
   }
+  // mkdir -p tries every directory on the way; those that stand were never made by it.
+  const bool passes = writes && is_present(*known) && planner::is_directory(*known) && !born_in_the_run(*known) &&
+                      plan::only_finds_it_standing(one);
+  if (passes) return pass_through(one, *known, always);
   if (writes) take_write(one, *known);
+  if (names_link_itself(one, *known) && given_.for_reading(parent_of(one.path))) return;
   if ((one.acts & ~static_cast<std::uint32_t>(plan::kActWrite)) != 0 && !always) take_read(one, *known);
+}
+
+/// A directory that was found standing: no line for writing. It is a look, and mostly a way to what another line names;
+/// outside the project, whether more is meant is for a person to judge.
+void Paths::pass_through(const ObservedPath& one, const PathFact& known, bool always) {
+  ObservedPath looked = one;
+  looked.acts &= ~static_cast<std::uint32_t>(plan::kActWrite);
+  if (is_looked_at_only(looked.acts) && (always || given_.leads_on(one.path))) {
+    ++runtime_;
+    return;
+  }
+  if (looked.acts == 0 || always) return;
+  if (is_looked_at_only(looked.acts)) passed_.insert(one.path);
+  take_read(looked, known);
 }
 
 void Paths::take_write(const ObservedPath& one, const PathFact& known) {
@@ -175,9 +197,6 @@ void Paths::take_write(const ObservedPath& one, const PathFact& known) {
   }
   const bool makes = uses(one, {"mkdir"});
   const bool removes = uses(one, {"rmdir", "rename", "unlink"});
-  // mkdir -p tries every directory on the way; those that stand were never made by it.
-  const bool stands = is_present(known) && planner::is_directory(known) && !born_in_the_run(known);
-  if (makes && stands && only_uses(one, {"mkdir"})) return;
   // What stands there and is a line of its own is written without its directory.
   const bool is_line = std::ranges::find(run_.policy.write, one.path, &PathGrant::path) != run_.policy.write.end() ||
                        std::ranges::find(run_.standing, one.path, &PathGrant::path) != run_.standing.end();
@@ -214,7 +233,7 @@ void Paths::write_at(const std::string& place, const ObservedPath& one) {
             .purpose = Purpose::kOther,
             .evidence = {},
             .directory = true,
-            .was_given = given_.for_writing(place) || given_.scratch(place)};
+            .was_given = given_.for_writing(place) || held_in_scratch(place)};
   if (directory != nullptr) pass_links(*directory, want);
   want.purpose = purpose_of(want.real, run_.project, run_.facts);
   if (is_hidden_in_home(place, run_.facts) && !is_below_project(want.real) && given_.scratch(place)) {
@@ -331,7 +350,11 @@ bool Paths::leads_to_a_want(const Want& directory) const {
     return pair.first != directory.path &&
            (within(pair.first, directory.path) || within(pair.second.real, directory.real));
   };
+  const auto given_below = [&](const PathGrant& line) {
+    return line.path != directory.path && within(line.path, directory.path);
+  };
   return within(run_.policy.entrypoint.path, directory.path) || within(run_.project, directory.real) ||
+         std::ranges::any_of(run_.policy.read, given_below) || std::ranges::any_of(run_.policy.write, given_below) ||
          std::ranges::any_of(reads_, below) || std::ranges::any_of(writes_, below);
 }
 
@@ -372,7 +395,8 @@ void Paths::drop_ancestors() {
     if (leads_to_a_want(want))
       dropped.push_back(path);
     else
-      want.only_seen = (want.evidence.acts & plan::kActEnter) == 0 && !is_below_project(want.real);
+      want.only_seen =
+          ((want.evidence.acts & plan::kActEnter) == 0 || passed_.contains(path)) && !is_below_project(want.real);
   }
   for (const std::string& path : dropped) reads_.erase(path);
 }

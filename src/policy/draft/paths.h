@@ -25,6 +25,7 @@ class Paths {
   [[nodiscard]] bool needs_home() const { return needs_home_; }
 
  private:
+  void pass_through(const plan::ObservedPath& one, const plan::PathFact& fact, bool always);
   void take_write(const plan::ObservedPath& one, const plan::PathFact& fact);
   void take_read(const plan::ObservedPath& one, const plan::PathFact& fact);
   void write_at(const std::string& place, const plan::ObservedPath& one);
@@ -41,6 +42,7 @@ class Paths {
   [[nodiscard]] const plan::PathFact* fact(const std::string& path) const;
   [[nodiscard]] bool born_in_the_run(const plan::PathFact& fact) const;
   [[nodiscard]] bool is_made_in_scratch(std::string_view path) const;
+  [[nodiscard]] bool held_in_scratch(std::string_view place) const;
   [[nodiscard]] bool is_below_project(std::string_view path) const;
   [[nodiscard]] bool leads_to_a_want(const Want& directory) const;
 
@@ -48,7 +50,8 @@ class Paths {
   Given given_;
   std::map<std::string, Want> reads_, writes_;
   std::map<std::string, std::pair<Want, plan::ObservedPath>> home_writes_;  ///< in hidden directories of the own home
-  std::set<std::string> made_;  ///< directories that the run made, or tried to
+  std::set<std::string> made_;    ///< directories that the run made, or tried to
+  std::set<std::string> passed_;  ///< that it tried to make, found standing, and only went through
   std::set<std::pair<std::string, std::string>> said_;
   std::vector<Remark> withheld_, flagged_;
   std::uint64_t runtime_ = 0, scratch_ = 0, lost_ = 0;
