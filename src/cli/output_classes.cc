@@ -105,8 +105,7 @@ promote::Class OutputClasses::of(std::string_view path, promote::Kind kind) {
   if ((is_directory || path.ends_with(".pyc")) && ecosystem::is_temporary(run_.effective.temporary, path))
     return promote::Class::kDropped;
   if (kind != promote::Kind::kLink && is_built(text, is_directory)) return promote::Class::kOutput;
-  const promote::Class ignored =
-      is_directory && run_.because == ".git" ? where_ignored(text) : promote::Class::kOther;
+  const promote::Class ignored = is_directory && run_.because == ".git" ? where_ignored(text) : promote::Class::kOther;
   const bool leads = is_directory && ignored == promote::Class::kOther && leads_to_output(text);
   return leads ? promote::Class::kLeads : ignored;
 }
@@ -114,9 +113,8 @@ promote::Class OutputClasses::of(std::string_view path, promote::Kind kind) {
 /// A new directory in which the run made an output of several names: ".yarn" with ".yarn/cache".
 bool OutputClasses::leads_to_output(const std::string& path) const {
   if (!is_absent(workspace_, path) || shadows_a_module(path)) return false;
-  return std::ranges::any_of(ecosystem::rests_below(run_.effective.outputs, path), [&](std::string_view rest) {
-    return stands(upper_, path + "/" + std::string(rest));
-  });
+  return std::ranges::any_of(ecosystem::rests_below(run_.effective.outputs, path),
+                             [&](std::string_view rest) { return stands(upper_, path + "/" + std::string(rest)); });
 }
 
 /// Tracked by a repository below: a submodule, a checkout in a checkout.

@@ -90,11 +90,11 @@ Tier tier_of(Layer layer) {
 
 std::string_view step_name(const step::Any& act) {
   constexpr std::array<std::string_view, std::variant_size_v<step::Any>> kNames = {
-      "enter-namespaces", "build-root",      "make-directory",  "make-symlink", "make-file",    "bind",
-      "mount-proc",       "mount-dev",       "device",          "mount-tmpfs",  "mask",         "pin",
-      "stub-overlay",     "private-overlay", "hold-point",      "enter-root",   "loopback",     "local-network",
-      "redirect",         "listen",          "socket-pool",     "publish",      "agent-socket", "cgroup",
-      "resource-limit",   "run-as",          "drop-privileges", "landlock",     "filter",       "execute",
+      "enter-namespaces", "build-root",      "make-directory",   "make-symlink", "make-file",    "bind",
+      "mount-proc",       "mount-dev",       "device",           "mount-tmpfs",  "mask",         "pin",
+      "stub-overlay",     "private-overlay", "hold-point",       "enter-root",   "loopback",     "local-network",
+      "redirect",         "listen",          "socket-pool",      "publish",      "agent-socket", "cgroup",
+      "resource-limit",   "run-as",          "drop-privileges",  "landlock",     "filter",       "execute",
       "start-warden",     "grant",           "private-directory"};
   return kNames[act.index()];
 }

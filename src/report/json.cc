@@ -21,7 +21,6 @@ std::string dumped(const Json& value, int indent) {
   return value.dump(indent, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 std::string line(const Json& value) { return dumped(value, -1); }
-
 void put_text(Json& object, const char* key, std::string_view value) {
   if (!value.empty()) object[key] = std::string(value);
 }
@@ -417,7 +416,6 @@ std::string failed_event(const base::Error& error, const plan::LeftBehind& left)
 }
 
 std::string document(const nlohmann::ordered_json& value) { return dumped(value, 2); }
-
 std::string report_document(const Report& report) {
   Json out = versioned();
   put_run(out, report);

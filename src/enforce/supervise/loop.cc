@@ -390,18 +390,6 @@ void Run::Loop::on_output(Output& output) {
   output.close();
 }
 
-void Run::Loop::on_time() {
-  std::array<std::byte, 8> expirations{};
-  static_cast<void>(kernel::read(timer_, expirations));
-  armed_for_.reset();
-  react(policy_.due(running_ns()));
-  const TimeLimit::Act act = limit_.due(running_ns());
-  if (act == TimeLimit::Act::kNothing) return;
-  progress_.timed_out();
-  if (act == TimeLimit::Act::kKill || !progress_.is_executed()) return end_run(plan::EndedBy::kTimeout, SIGKILL);
-  send_to_target(SIGTERM);
-}
-
 base::Result<void> Run::Loop::arm_timer() {
   const auto limit = limit_.next();
   const auto request = policy_.next();

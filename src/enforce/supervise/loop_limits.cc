@@ -1,4 +1,4 @@
-// The Loop and the run's control group (step::Cgroup).
+// The Loop and the run's limits: its time, and its control group (step::Cgroup).
 #include <algorithm>
 #include <array>
 #include <csignal>
@@ -6,6 +6,7 @@
 
 #include "enforce/supervise/loop.h"
 #include "enforce/supervise/process_file.h"
+#include "kernel/file.h"
 #include "kernel/socket.h"
 
 namespace cordon::enforce::supervise {
@@ -20,6 +21,18 @@ base::Result<void> of_step(base::Result<void> done, base::StepId step) {
 }
 
 }  // namespace
+
+void Run::Loop::on_time() {
+  std::array<std::byte, 8> expirations{};
+  static_cast<void>(kernel::read(timer_, expirations));
+  armed_for_.reset();
+  react(policy_.due(running_ns()));
+  const TimeLimit::Act act = limit_.due(running_ns());
+  if (act == TimeLimit::Act::kNothing) return;
+  progress_.timed_out();
+  if (act == TimeLimit::Act::kKill || !progress_.is_executed()) return end_run(plan::EndedBy::kTimeout, SIGKILL);
+  send_to_target(SIGTERM);
+}
 
 /// Before the launcher is told the plan: what cannot be held refuses the run before anything of it is there.
 base::Result<void> Run::Loop::make_group(const plan::Plan& plan, const std::string& run_id) {
