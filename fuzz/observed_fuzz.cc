@@ -23,7 +23,8 @@ void check_path(std::string_view path, std::string_view above) {
   CORDON_CHECK(path.starts_with('/') && path.starts_with(above));
   CORDON_CHECK(path == "/" || !path.ends_with('/'));
   CORDON_CHECK(!path.contains("//") && !path.contains("/./") && !path.ends_with("/."));
-  CORDON_CHECK(!path.contains("/../") && !path.ends_with("/.."));
+  // Behind a name ".." stays: where that leads the host's links say (cli/climbing.h). At the root it is nothing.
+  CORDON_CHECK(!path.starts_with("/../") && path != "/..");
 }
 
 void read_process(std::string_view text, std::span<const std::byte> bytes) {

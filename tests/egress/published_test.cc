@@ -209,31 +209,6 @@ TEST_F(Published, WhoIsQuietForLongestGivesWay) {
   EXPECT_EQ(refused_for_want_of_room(box_), 1U);
 }
 
-TEST_F(Published, WhoHasHalfLeftGivesWayBeforeWhoIsQuietForLonger) {
-  Gate over;
-  serve([&](const Fd& client) {
-    write_all(client, "here");
-    if (read_some(client, 1) == "e") return over.pass();  // has heard the end, and says nothing more
-    write_all(client, "x");
-    read_all(client);
-  });
-  box_.config.bounds.reclaim_ms = 100;
-  box_.publish(kPort, 2);
-  box_.start();
-  const Fd idle = connect_to("127.0.0.1", kPort);
-  ASSERT_EQ(read_some(idle, 4), "here");
-  const Fd left = connect_to("127.0.0.1", kPort);
-  ASSERT_EQ(read_some(left, 4), "here");
-  ASSERT_TRUE(write_all(left, "e"));
-  ::shutdown(left.get(), SHUT_WR);
-  const Fd third = connect_to("127.0.0.1", kPort);
-  EXPECT_EQ(read_some(third, 4), "here");
-  EXPECT_EQ(read_all(left), "(reset)");
-  ASSERT_TRUE(write_all(idle, "x"));
-  EXPECT_EQ(read_some(idle, 1), "x");
-  over.open();
-}
-
 TEST_F(Published, AnyNumberOfIdleConnectionsDoesNotShutThePort) {
   serve(greet_and_echo);
   box_.config.bounds.reclaim_ms = 1'000;
