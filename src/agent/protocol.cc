@@ -47,7 +47,7 @@ class Reader {
 /// A message; its length is set when it is taken.
 class Writer {
  public:
-  explicit Writer(Kind kind) : bytes_(kLengthBytes) { bytes_.push_back(static_cast<std::byte>(kind)); }
+  explicit Writer(Kind kind) : bytes_(kLengthBytes + 1) { bytes_.back() = static_cast<std::byte>(kind); }
 
   void number(std::uint32_t value) { put(bytes_, value); }
   void string(Bytes bytes) {
