@@ -4,9 +4,11 @@
 #include <poll.h>
 #include <sys/socket.h>
 
+#include <chrono>
 #include <condition_variable>
 #include <fstream>
 #include <mutex>
+#include <thread>
 
 #include "egress/sandbox.h"
 #include "kernel/net.h"
@@ -64,6 +66,12 @@ class Published : public testing::Test {
     }
     return got;
   }
+
+  /// Ends the server before what its act refers to: of a test's own variables, those that stand above it.
+  struct EndsHere {
+    std::optional<Server>& server;
+    ~EndsHere() { server.reset(); }
+  };
 
   Sandbox box_;
   std::optional<Server> server_;
@@ -209,6 +217,34 @@ TEST_F(Published, WhoIsQuietForLongestGivesWay) {
   EXPECT_EQ(refused_for_want_of_room(box_), 1U);
 }
 
+TEST_F(Published, WhoHasHalfLeftGivesWayBeforeWhoIsQuietForLonger) {
+  Gate over;
+  serve([&](const Fd& client) {
+    write_all(client, "here");
+    if (read_some(client, 1) == "e") return over.pass();  // has heard the end, and says nothing more
+    write_all(client, "x");
+    read_all(client);
+  });
+  const EndsHere end{server_};
+  box_.config.bounds.reclaim_ms = 100;
+  box_.publish(kPort, 2);
+  box_.start();
+  const Fd idle = connect_to("127.0.0.1", kPort);
+  ASSERT_EQ(read_some(idle, 4), "here");
+  const Fd left = connect_to("127.0.0.1", kPort);
+  ASSERT_EQ(read_some(left, 4), "here");
+  ASSERT_TRUE(write_all(left, "e"));
+  ::shutdown(left.get(), SHUT_WR);
+  // Before both have been quiet for long enough, the one that is gives way.
+  std::this_thread::sleep_for(std::chrono::milliseconds(3 * box_.config.bounds.reclaim_ms));
+  const Fd third = connect_to("127.0.0.1", kPort);
+  EXPECT_EQ(read_some(third, 4), "here");
+  EXPECT_EQ(read_all(left), "(reset)");
+  ASSERT_TRUE(write_all(idle, "x"));
+  EXPECT_EQ(read_some(idle, 1), "x");
+  over.open();
+}
+
 TEST_F(Published, AnyNumberOfIdleConnectionsDoesNotShutThePort) {
   serve(greet_and_echo);
   box_.config.bounds.reclaim_ms = 1'000;
@@ -282,6 +318,7 @@ TEST_F(Published, ABrokerThatIsKilledCutsWhatItCarriedForBothSides) {
     inside = read_all(client);
     ready.open();
   });
+  const EndsHere end{server_};
   box_.publish(kPort, 2);
   box_.start();
   const Fd socket = connect_to("127.0.0.1", kPort);
@@ -352,6 +389,7 @@ TEST_F(Published, WhatIsStillOnItsWayToASlowReaderArrives) {
     got = first + read_all(client);
     was_read.open();
   });
+  const EndsHere end{server_};
   box_.publish(kPort, 1);
   box_.start();
   const std::string sent = pattern(400'000, 's');
@@ -386,6 +424,7 @@ TEST_F(Published, OfARunThatIsOverTheLastWordsArriveAndNobodyNewComesIn) {
     told.pass();
     write_all(client, much);
   });
+  const EndsHere end{server_};
   box_.publish(kPort, 2);
   box_.start();
   const Fd socket = connect_to("127.0.0.1", kPort);
